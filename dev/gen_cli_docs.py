@@ -64,7 +64,7 @@ def shortened(help_text, verb, known):
             else:
                 said.setdefault(first, []).append(re.split(r"[ ,]", entry.strip())[0])
         for first, flags in said.items():
-            new += textwrap.fill(f"as of `lathe {first}`: {', '.join(flags)}", 120, initial_indent="  ", subsequent_indent="    ",
+            new += textwrap.fill(f"same as in `lathe {first}`: {', '.join(flags)}", 120, initial_indent="  ", subsequent_indent="    ",
                                  break_on_hyphens=False) + "\n"
         return section[1] + new if new else ""
     return re.sub(r"^(\w+:\n)((?:  -.*\n(?:   +.*\n)*)+)", of, help_text.replace("\n\n\n", "\n\n"), flags=re.M)

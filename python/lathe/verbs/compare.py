@@ -39,7 +39,7 @@ def compare(model: Path, *, shape: Pairs | None = None, override: Texts | None =
     starts: Start every runtime at least this often; more starts follow until every verdict is decided or --max-seconds have passed
     max_rounds: Time at most this many rounds in all starts (default: no limit)
     relative: Set the largest relative L2 difference of outputs that agree (default: docs/numerics.md; 0.0001 for fp32)
-    maximum: Set the largest |difference| over the largest |value| (default: docs/numerics.md; 0.001 for fp32)
+    maximum: Set the limit of the largest |difference| divided by the largest |value| (default: docs/numerics.md; 0.001 for fp32)
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements

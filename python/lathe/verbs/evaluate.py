@@ -37,7 +37,7 @@ def evaluate(model: Path, *, shape: Pairs | None = None, override: Texts | None 
         class; or arrays with an array labels from an .npz file
     labels: Read the names of the classes from FILE, one a line
     skip_unreadable: Leave out pictures that cannot be read, and name them, instead of ending with an error
-    random_crops: Classify this many random crops of at least half the sides instead of the whole pictures
+    random_crops: Classify this many random crops in all, instead of whole pictures; a crop has at least half of each side
     against: Decide with this model, too, and count changed decisions: a model, a package, onnxruntime or tflite
     seed: Set the seed of random crops
     confusion: Write the confusion matrix as a picture

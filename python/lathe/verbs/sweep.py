@@ -42,7 +42,7 @@ def sweep(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
     data: Classify these pictures at every row: a folder with a folder a class, a folder of pictures, or a CSV file
     labels: Read the names of the classes from FILE, one a line
     skip_unreadable: Leave out pictures that cannot be read, and name them, instead of ending with an error
-    random_crops: Classify this many random crops of at least half the sides instead of the whole pictures
+    random_crops: Classify this many random crops in all, instead of whole pictures; a crop has at least half of each side
     preprocess: Take range, mean, deviation, channels and quantisation of pixels from the flags, or from what the model's file states
     fit: Fit pictures: stretch them to the input, or resize the shorter side and crop the middle
     resize: Set the shorter side before --fit crop, in pixels (default: the input's)

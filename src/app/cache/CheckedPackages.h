@@ -1,4 +1,4 @@
-// Remembers packages with checked constants in the cache folder.
+// Remembers in the cache folder which packages have checked constants.
 #pragma once
 
 #include "runtime/Model.h"

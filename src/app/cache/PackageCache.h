@@ -16,17 +16,17 @@ struct Package {
   std::shared_ptr<const runtime::Model> model;
 };
 
-/// All inputs of a compilation that a package depends on.
+/// A request for a package: everything on which the compiled package depends.
 struct PackageRequest {
-  std::string model = {};                   // a file, or the name of a built-in network
-  bool isFile = true;                       // the key has the bytes of all modelFiles, and the file name without folder
+  std::string model = {}; // a file, or the name of a built-in network
+  bool isFile = true;     // true: the key has the bytes of all modelFiles, and the file name without its folder
   std::vector<std::string> flags = {};      // flags of the compilation, as on the command line
-  bool native = false;                      // the code is for this machine's processor
-  std::string scheduleFile = {};            // the key has its bytes; "": none
-  std::string machineFile = {};             // the key has its bytes; "": none
-  std::vector<std::string> otherFiles = {}; // the key has their bytes
-  std::string records = {};                 // text that differs for other tuning records; "": none are used
-  std::vector<std::string> compiler = {};   // files of the compiler: the key has times and sizes of existing ones
+  bool native = false;                      // true: the code is for the processor of this machine
+  std::string scheduleFile = {};            // file with schedules, whose bytes are in the key; "": none
+  std::string machineFile = {};             // file that describes a machine, whose bytes are in the key; "": none
+  std::vector<std::string> otherFiles = {}; // further files, whose bytes are in the key
+  std::string records = {};                 // text that is different for different tuning records; "": none are used
+  std::vector<std::string> compiler = {};   // files of the compiler; times and sizes of existing ones are in the key
 };
 
 /// Key of a request; equal keys mean equal packages. Throws Error if the model or the schedule cannot be read.

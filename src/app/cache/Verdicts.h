@@ -13,29 +13,29 @@ namespace lathe::cache {
 
 struct KeptVerdict {
   bool passed = false;
-  std::string date; // "2026-05-01"
+  std::string date; // date of the verdict, "2026-05-01"
   std::string summary;
   std::string mistrusted; // reason why equal outputs prove nothing; "": none
 };
 
 /// The model by which a package was judged.
 struct Judge {
-  uint64_t model = 0; // hash of the model's files and of the flags that change its graph
-  std::string source; // runtime::Model::source() of a package compiled from it
+  uint64_t model = 0; // hash of the model's files, and of the flags that change its graph
+  std::string source; // runtime::Model::source() of a package compiled from the model
 };
 
 /// Stores the verdict under a hash of the whole content of the package and the hash of the model. The bounds must be
 /// the default ones (docs/numerics.md). Does nothing without a cache folder, or if the constants of the package were
 /// not checked, because its content is then uncertain.
 void keepVerdict(const runtime::Model &package, const Judge &judge, const KeptVerdict &verdict);
-/// Returns nothing if there is no readable verdict by this model.
+/// Returns the verdict on a package by this model; nothing if there is no readable one.
 std::optional<KeptVerdict> keptVerdict(const runtime::Model &package, uint64_t model);
 /// For a package without its model: the verdict by a model with the name that the package states as its source. Prefers
 /// the newest verdict that passed, then the newest one.
 std::optional<KeptVerdict> keptVerdict(const runtime::Model &package);
 
 nlohmann::json toJson(const KeptVerdict &verdict);
-/// Reads a verdict from a document with these keys; nothing if it has none.
+/// Reads a verdict from a JSON document with its keys; nothing if the document has none.
 std::optional<KeptVerdict> verdictIn(const nlohmann::json &document);
 
 } // namespace lathe::cache

@@ -19,12 +19,12 @@ namespace lathe::cli {
 /// Exit codes of every verb (documented in docs/cli.md and `lathe --help`).
 enum ExitCode {
   success = 0,
-  failedVerdict = 1, // negative verdict: unsupported, mismatch, mistrusted
-  userError = 2,     // wrong model, file, flag or value; one line on stderr
-  internalError = 3, // a defect of Lathe
+  failedVerdict = 1, // a verdict is negative: unsupported, mismatch, mistrusted
+  userError = 2,     // a model, file, flag or value is wrong; one line on stderr says which
+  internalError = 3, // Lathe has a defect
 };
 
-/// Arguments after the verb.
+/// Arguments of the command line after the verb.
 using Arguments = std::vector<std::string>;
 
 struct Verb {
@@ -33,8 +33,8 @@ struct Verb {
   int (*run)(const Arguments &arguments);
 };
 
-/// Thrown when a `lathe` process that this process started has failed and printed its message. Its
-/// exit code becomes ours.
+/// Thrown when a `lathe` process that this process started has failed. It has printed its message; its exit code
+/// becomes the exit code of this process.
 struct ChildFailed {
   int exitCode;
 };
@@ -43,20 +43,20 @@ struct ChildFailed {
 /// becomes one line on stderr that names the verb that the user typed (`shownVerb`).
 int guarded(const std::string &verb, const std::function<int()> &body);
 
-/// Prints "lathe VERB: MESSAGE" on stderr. Also writes the message to the file that an environment variable names, from
-/// which the process that started this one reads it (trySelf).
+/// Prints "lathe VERB: MESSAGE" on stderr. If this process was started by another one (trySelf), also writes the
+/// message to the file that LATHE_ERROR_FILE names, from which the other process reads it.
 void sayError(const std::string &verb, const std::string &message);
 inline constexpr const char *errorFileVariable = "LATHE_ERROR_FILE";
 
-/// The verb that the user typed: `verb`, or the verb of the process that started this one
-/// (runSelf). "" means the verb of the innermost `guarded`.
+/// Returns the verb that the user typed: the verb of the process that started this one (runSelf), or `verb`. "" means
+/// the verb of the innermost `guarded`.
 std::string shownVerb(const std::string &verb);
 
 /// Runs `lathe GROUP VERB ...`: the first argument names the verb. With --help, lists the verbs.
 int runSubVerb(const std::string &group, const std::string &summary, std::span<const Verb> verbs,
                const std::string &examples, const Arguments &arguments);
 
-/// An option as it was given: "--precision bf16".
+/// An option in the form in which it was given: "--precision bf16".
 std::string spelled(const CLI::Option &option);
 
 /// A section of the help for options that several verbs share. Options that are added to `app` while the object exists are
@@ -75,7 +75,7 @@ private:
   std::string before;
 };
 
-/// The options of one verb. `--help` prints `examples` below them.
+/// The parser for the options of one verb. `--help` prints `examples` below them.
 class Options : public CLI::App {
 public:
   Options(const std::string &verb, const std::string &summary, const std::string &examples);
@@ -85,25 +85,27 @@ public:
   /// Adds a check that `parseAll` runs after parsing, in order of addition; for options that depend
   /// on each other or on files.
   void afterParse(std::function<void()> check);
-  /// True if the option was given. The name must exist.
+  /// True if the option `name` was given. The verb must have this option.
   bool given(const char *name) const;
-  /// Throws Error "--name value: REASON" for the first of these options that was given. So no given option is ignored.
+  /// Throws Error "--name value: REASON" for the first of these options that was given. Verbs refuse options that would
+  /// have no effect.
   void refuse(std::initializer_list<const char *> names, const std::string &reason) const;
   void addJson();
-  /// Adds --quiet, for verbs that print progress.
+  /// Adds the flag --quiet, for verbs that print progress.
   void addQuiet();
   /// Adds an option for an output file. "-" is the standard output, which only one output may use.
   CLI::Option *addOutput(const std::string &flags, std::string &path, const std::string &help);
-  /// Declares input files of the command. parseAll calls `files` after parsing, if the command writes a file.
+  /// Tells which files the command reads, so that no output overwrites them. parseAll calls `files` after parsing if
+  /// the command writes a file.
   void reads(std::function<std::vector<std::string>()> files) { readers.push_back(std::move(files)); }
   /// Writes `document` to the file of --json, if given ("-": standard output).
   void writeJson(const nlohmann::json &document) const;
   /// True if text may be printed: not with --quiet, and not when JSON or another output uses the
   /// standard output. Removes the progress line from the terminal first.
   bool printsText() const;
-  /// Adds --wide, for verbs that print tables.
+  /// Adds the flag --wide, for verbs that print tables.
   void addWide();
-  /// Style of tables: they fit the terminal unless --wide was given, and have at most `rows` rows (0: all).
+  /// The style of tables: they fit the terminal unless --wide was given, and have at most `rows` rows (0: all).
   TableStyle tableStyle(size_t rows = 0) const;
 
 private:
@@ -121,7 +123,7 @@ private:
   std::vector<std::function<std::vector<std::string>()>> readers;
 };
 
-/// The value of `dim` with every symbol set to 1.
+/// The value of an extent when every symbol is 1.
 inline double atOne(const Dim &dim) {
   return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
 }
@@ -132,24 +134,24 @@ nlohmann::json toJson(const Table &table);
 /// A cell with a text and a separate value: valueCell("12.3 MB", 12300000).
 TableCell valueCell(std::string text, const nlohmann::json &value);
 
-/// Flag for a `lathe` process that this process starts without showing its text: it prints progress only, or nothing
-/// after --quiet.
+/// The flag for a `lathe` process that this process starts without showing its text: it prints progress only, or
+/// nothing after --quiet.
 std::string quietFlag();
 
-/// "12.3 MB", "4.56 GFLOP", "1.20 ms".
+/// A number with its unit, for messages and tables: "12.3 MB", "4.56 GFLOP", "1.20 ms".
 std::string bytesText(double bytes);
 std::string flopsText(double flops);
 std::string secondsText(double seconds);
-/// Milliseconds for a table: four decimals, or more for short times, so that three digits remain.
+/// Seconds as milliseconds for a table: four decimals, or more for short times, so that three digits remain.
 std::string millisecondsText(double seconds);
-/// A waiting time: "40 s", "12 min", "3.5 h".
+/// A waiting time as text: "40 s", "12 min", "3.5 h".
 std::string waitText(double seconds);
 
 /// Reads a file and protects it from being overwritten by an output (support/PendingFile.h).
 std::string readFile(const std::string &path);
-/// Writes a file; "-" is the standard output.
+/// Writes a text to a file; "-" is the standard output.
 void writeFile(const std::string &path, const std::string &text);
-/// Throws Error if `path` is the standard output and this is a terminal. `what`: "a package".
+/// Throws Error if `path` is the standard output and this is a terminal. `what`: what would be written, "a package".
 void requireNoTerminal(const std::string &path, const std::string &what);
 
 } // namespace lathe::cli

@@ -19,11 +19,11 @@ namespace lathe::cli {
 #define LATHE_INNER_VERB(name, function, said) int function(const Arguments &arguments);
 #include "cli/Verbs.inc"
 
-/// A model in memory with its context.
+/// A model in memory, together with its MLIR context.
 struct Source {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  uint64_t fileBytes = 0; // of all files of the model; for a zoo network, of its constants
+  uint64_t fileBytes = 0; // size of all files of the model; for a zoo network, of its constants
 };
 
 /// Builds or imports `flags.model`. Diagnostics of the IR parser and verifier become an Error. The
@@ -32,12 +32,12 @@ Source loadSource(const ModelFlags &flags);
 /// Like loadSource, but leaves out nodes that are not supported (ImportOptions::leaveOut) and appends them to `issues`.
 /// Throws UnsupportedError if no node is left.
 Source loadPart(const ModelFlags &flags, std::vector<ImportIssue> &issues);
-/// Converts the flags to import options.
+/// Converts the flags to options of the importer.
 ImportOptions importOptions(const ModelFlags &flags);
-/// Source text of a package compiled from it: "zoo:resnet50@83a1...", or the name of a file.
+/// What a package compiled from `source` states as its source: "zoo:resnet50@83a1...", or the name of a file.
 std::string sourceText(const ModelFlags &flags, const Source &source);
 
-/// Options of the compiler from the flags; `progress` may be null.
+/// Converts the flags to options of the compiler; `progress` may be null.
 CompileOptions compileOptions(const ModelFlags &flags, Progress *progress);
 
 } // namespace lathe::cli

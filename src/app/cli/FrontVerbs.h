@@ -7,7 +7,7 @@ namespace lathe::cli {
 
 #define LATHE_FRONT_VERB(name, function, summary) int function(const Arguments &arguments);
 #include "cli/Verbs.inc"
-// Verbs of `lathe ops`.
+// The verbs of the group `lathe ops`.
 int analyzeVerb(const Arguments &arguments);
 int diffVerb(const Arguments &arguments);
 

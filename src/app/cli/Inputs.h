@@ -12,11 +12,11 @@ namespace lathe::cli {
 
 struct InputFlags {
   std::vector<std::string> given; // "name=x.npy", "x.npy" (single input), "all.npz", or a folder of writeValues
-  std::vector<std::string> like;  // as `given`; only the extents of these inputs are used
+  std::vector<std::string> like;  // files in the form of `given`; only the extents of their inputs are used
   std::string fill;               // "zeros", "ones", "random"; "": every input must be given
   uint64_t seed = 0;
   int64_t batch = 0; // extent of symbolic first dimensions; 0: 1
-  // --fill or --seed was given: an Error if no input is generated.
+  // True if --fill (--seed) was given: an Error if no input is generated.
   bool fillAsked = false, seedAsked = false;
   /// Names of inputs that hold variables of the model (variablesOf). A variable that is not given starts with the real
   /// number zero, regardless of --fill.
@@ -25,12 +25,12 @@ struct InputFlags {
   /// Adds the flags. `defaultFill` applies if inputs are missing and --fill is not given ("": an
   /// Error). Without `oneBatch` there is no --batch (cli/Sizes.h adds a list).
   void add(Options &options, const std::string &defaultFill, bool oneBatch = true);
-  /// The flags as arguments; with --fill and --seed if `fills`.
+  /// The flags as arguments for another `lathe`; `fills`: with --fill and --seed.
   Arguments arguments(bool fills) const;
 };
 
-/// Returns one value per port, in order. `shapes` as in ModelFlags. Throws Error with the input
-/// (missing, unknown, wrong type or shape) or the flag without effect.
+/// Returns one value per port, in order. `shapes`: ModelFlags::shapes. Throws Error with the input (missing, unknown,
+/// wrong type or shape) or the flag without effect.
 std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
                                 const std::vector<std::string> &shapes);
 
@@ -38,43 +38,46 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
 /// the variables of a model like this.
 std::set<std::string> variablesOf(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs);
 
-/// Names that --input gives with a file, but that no port has.
+/// Names for which --input gives a file, but that are not the name of a port.
 std::vector<std::string> unknownInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
-/// The values given by --input, by name of the port.
+/// The values that --input gives, by name of the port.
 std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
-/// --shape by name of the port. Throws Error for a shape of an unknown input, or a shape that the input cannot have.
+/// The extents that --shape gives, by name of the port. Throws Error for a shape of an unknown input, and for a shape
+/// that the input cannot have.
 std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
                                                          const std::vector<std::string> &texts);
-/// Adds the symbols that are whole extents of a port, with their values in `dims`.
+/// For every symbol that is the whole extent of an axis of `port`: adds its value in `dims` to `known`.
 void bindSymbols(const runtime::Port &port, std::span<const int64_t> dims, std::map<std::string, int64_t> &known);
-/// Throws Error if an input is missing and not filled, or if --fill or --seed have nothing to fill.
+/// Throws Error if an input is missing and there is no --fill, or if --fill or --seed have nothing to fill.
 void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
                          const std::map<std::string, Value> &given);
-/// The value that --fill makes for a port. Symbols of its extents have the values `known`, otherwise --batch, otherwise
-/// 1. `number` distinguishes random inputs with the same seed.
+/// The value that --fill makes for a port. Its extents are those that `shapes` gives for the port. A symbol in other
+/// extents has its value in `known`; otherwise --batch, if it is the first extent; otherwise 1. `number` distinguishes
+/// random inputs with the same seed.
 Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
                    const std::map<std::string, std::vector<int64_t>> &shapes,
                    const std::map<std::string, int64_t> &known, uint64_t number);
 
-/// True if `flags.given` does not cover all inputs.
+/// True if some input is missing in `flags.given`, so that it is filled.
 bool fillsInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
 
-/// Random values: floats uniform in [-1, 1), integers in [0, 10), booleans. Equal for equal seeds on every machine.
+/// A tensor of random values: floats uniform in [-1, 1), integers in [0, 10), booleans. Equal for equal seeds on every
+/// machine.
 Tensor randomTensor(ElementType type, std::vector<int64_t> dims, uint64_t seed);
 
 /// Parses "data=1x3x224x224" to name and extents. Throws Error for another form.
 std::pair<std::string, std::vector<int64_t>> parseShape(const std::string &text);
 
-/// Names and extents of the tensor inputs: "data 1x3x224x224, mask 1x128".
+/// Names and extents of the tensor inputs as text: "data 1x3x224x224, mask 1x128".
 std::string inputsText(std::span<const runtime::Port> ports, std::span<const Value> values);
 
-/// "1x1000"
+/// Extents as text: "1x1000".
 std::string dimsText(std::span<const int64_t> dims);
 
-/// Prints one line per output (if `print`) and adds the same to json["outputs"].
+/// Prints one line for each output (if `print`), and adds the same facts to json["outputs"].
 void printOutputs(std::span<const std::string> names, std::span<const Value> outputs, nlohmann::json &json, bool print);
 
-/// Help text of options whose value goes to writeValues.
+/// Help text of options whose value is a path for writeValues.
 inline constexpr const char *outputHelp =
     "Write the outputs to FILE.npz, FOLDER/, or FILE.npy for a single one (-: .npy on standard output)";
 

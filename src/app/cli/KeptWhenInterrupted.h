@@ -16,7 +16,7 @@ template <class Measured> class KeptWhenInterrupted {
 public:
   explicit KeptWhenInterrupted(std::function<void(const Measured &)> report)
       : report(std::move(report)), cleanup([this] {
-          std::lock_guard lock(mutex); // other holders only copy
+          std::lock_guard lock(mutex); // other holders of the mutex only copy
           if (!soFar)
             return;
           Progress::endLine();
@@ -26,7 +26,7 @@ public:
     std::lock_guard lock(mutex);
     soFar = measured;
   }
-  /// Stops the reporting: from now on the verb reports.
+  /// Ends the reporting by this object, because the verb itself reports from now on.
   void forget() {
     std::lock_guard lock(mutex);
     soFar.reset();

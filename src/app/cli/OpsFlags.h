@@ -23,41 +23,42 @@ struct OpsFlags {
   /// Completes the flags after parsing. Returns messages: choices made for the user (the providers, if none is named
   /// and oneDNN is missing), and verdicts that are impossible with so few starts.
   std::vector<std::string> finish();
-  /// True for `--suite list`.
+  /// True if the only --suite is `list`, which lists the suites.
   bool listsSuites() const { return suites == std::vector<std::string>{"list"}; }
 
-  /// All requested problems with every type and batch, without duplicates.
+  /// All requested problems, for every type and batch, without duplicates.
   std::vector<lab::ListedProblem> listed() const;
-  /// All combinations of threads, caches and layouts.
+  /// All combinations of the requested numbers of threads, states of caches and layouts.
   std::vector<lab::OpsSetting> settings() const;
-  /// Schedules in the form of lab::OpsColumn: "" for the default.
+  /// The requested schedules in the form of OpsColumn::schedule: "" for the default.
   std::vector<std::string> scheduleList() const;
-  /// True if a schedule must be read from the store.
+  /// True if a requested schedule must be read from the store's tuning records.
   bool readsRecords() const;
-  /// Columns of the providers for an operator, with --via and --schedule.
+  /// The columns for an operator: the requested providers, with --via and --schedule.
   std::vector<lab::OpsColumn> columns(const std::string &op) const;
   /// Returns a command that measures the row again. `store`: the store whose records the command must read; "": the default
   /// store.
   std::string repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting, const std::string &store) const;
 
 private:
-  /// A message about verdicts that are impossible with --starts and --max-starts, or "".
+  /// A message if verdicts are impossible with --starts and --max-starts; "" if they are possible.
   std::string startsNote() const;
-  /// Chooses providers if none is named. Returns a message if oneDNN is not among them, or "".
+  /// Chooses providers if none is named. Returns a message if oneDNN is not among them, "" otherwise.
   std::string chooseProviders();
   void addProblems(Options &options);
-  void addSettings(Options &options); // settings that rows vary over, and the epilogue
-  void addEffort(Options &options);   // repetitions, limits of time and memory
-  /// Values for the parts that short texts leave open, for one word of --type.
+  void addSettings(Options &options); // adds flags for the settings that rows vary over, and for the epilogue
+  void addEffort(Options &options);   // adds flags for repetitions and limits of time and memory
+  /// What short texts leave open, for `typeName`, a word of --type.
   lab::SyntaxOptions syntaxOf(const std::string &typeName) const;
-  /// Texts and suites with operands of one word of --type.
+  /// The requested problems, from texts and suites, with operands of the type `typeName`, a word of --type.
   std::vector<lab::ListedProblem> ofType(const std::string &typeName) const;
-  /// Entries with the operator of `kind`, all if none is given. Throws Error if `source` has none.
+  /// Those of `entries` that have the operator of the requested kind; all if no kind is given. Throws Error if there is
+  /// none; `source` says where the entries are from.
   std::vector<lab::ListedProblem> ofKind(std::vector<lab::ListedProblem> entries, const std::string &source,
                                          const lab::SyntaxOptions &syntax) const;
 };
 
-/// The operators of a model, as the compiler lists them.
+/// The operators of a model as problems, as the compiler lists them.
 struct ListedModel {
   std::vector<lab::ListedProblem> problems;
   std::string source; // source text of a package compiled from it

@@ -18,10 +18,10 @@ using cache::Package;
 /// stderr.
 Package packageFor(const ModelFlags &flags);
 
-/// Loads the package in the file `path`, checked according to --check-constants.
+/// Loads the package in the file `path`; --check-constants says whether its constants are checked.
 Package openPackage(const std::string &path, const ModelFlags &flags);
 
-/// Input files of `flags`: the model with its data files, and the files of --schedule and
+/// The files that a command with these flags reads: the model with its data files, and the files of --schedule and
 /// --machine.
 std::vector<std::string> filesOf(const ModelFlags &flags);
 

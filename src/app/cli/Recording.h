@@ -11,31 +11,31 @@
 
 namespace lathe::cli {
 
-/// --store FILE|URL and --no-store, and --tag, --note and --name of the experiment, for verbs that measure.
+/// The flags --store FILE|URL and --no-store, and --tag, --note and --name of the experiment, for verbs that measure.
 struct RecordFlags {
-  std::string file; // or URL; "": the default
+  std::string file; // file or URL of --store; "": the default store
   bool off = false;
   std::vector<std::string> tags;
   std::string note, name;
 
-  /// `compiled`: the model of a verb that compiles; its tuning records are those of this store.
+  /// Adds the flags. `compiled`: the model of a verb that compiles; it uses the tuning records of this store.
   void add(Options &app, ModelFlags *compiled = nullptr);
 };
 
 /// Version of this program, and a hash of the programs that compute, which distinguishes two builds of one version.
 struct ProgramBuild {
   std::string version, key;
-  std::string revision; // commit of the sources, with + behind it if they were changed; "" if unknown
+  std::string revision; // commit of the sources, with + at the end if they were changed; "" if unknown
 };
 ProgramBuild programBuild();
 
-/// Description of an experiment that this process measures here: no uuid yet. `verb` is the part of the command line
+/// Describes an experiment that this process measures here; it has no uuid yet. `verb` is the part of the command line
 /// before `arguments`.
 store::Experiment experimentHere(store::ExperimentKind kind, const std::string &verb, const Arguments &arguments,
                                  nlohmann::json settings);
 
-/// One experiment of this process. When `add` returns, all its points are in the store; if it
-/// throws Error, none. With --no-store it does nothing.
+/// One experiment of this process. When `add` returns, all its points are in the store; if it throws Error, none of
+/// them is. With --no-store it does nothing.
 class Recording {
 public:
   /// Opens the store before anything is measured. Throws Error if it cannot be written. `verb` and `arguments` as for
@@ -47,36 +47,36 @@ public:
   /// form of store::platformFromJson; null if unknown. Throws Error for another form.
   void elsewhere(const std::string &command, const nlohmann::json &platform);
   bool on() const { return opened.has_value(); }
-  /// Adds to the detail of the experiment; before the first `add`.
+  /// Adds a member to the detail of the experiment. Call it before the first `add`.
   void addDetail(const std::string &name, nlohmann::json value);
   /// Stores the expected number of points of the experiment: the points that it already has (after resume()) plus
   /// `missing`. `lathe serve` shows this number while the experiment runs. Call it after resume() and before the first
   /// `add`.
   void plan(size_t missing);
-  /// The experiment; its uuid is empty before the first `add`, and everything with --no-store.
+  /// The experiment. Its uuid is empty before the first `add`; with --no-store all of it is empty.
   const store::Experiment &described() const { return experiment; }
-  /// Continues the newest unfinished experiment of the same command, machine and build that no
-  /// other process is measuring. Returns a line about it, or "".
+  /// Continues the newest unfinished experiment of the same command, machine and build that no other process is
+  /// measuring. Returns a line about it; "" if there is none.
   std::string resume();
   /// True if the continued experiment has the point (problem, provider, variant, setting).
   bool has(const store::Point &point) const;
   /// Adds points. The first call creates the experiment. Sets the experiment of the points, and the
   /// command line as their repro if they have none.
   void add(std::vector<store::Point> points);
-  /// Adds tuning records of a task for the measured platform, all or none, with the version and the build of this
-  /// program. An experiment of kind `tune` has records instead of points.
+  /// Adds tuning records of a task for the measured platform, or none of them if one cannot be added, with the version
+  /// and the build of this program. An experiment of kind `tune` has records instead of points.
   void add(const store::TuningTask &task, std::vector<store::TuningRecord> records);
-  /// Adds tuning records of several tasks, all or none.
+  /// Adds tuning records of several tasks, or none of them if one cannot be added.
   void add(std::vector<store::TunedTask> tasks);
-  /// Adds records of single tasks, of which only the text is known.
+  /// Adds records of tasks of which only the text is known.
   void add(const std::vector<store::TuningRecord> &records);
-  /// Schedule of the fastest tuning record of a task, on this platform if there is one.
+  /// Returns the schedule of the task's fastest tuning record, of a record of this platform if there is one.
   std::optional<std::string> bestSchedule(const std::string &task);
   void finish(const store::Disturbance &disturbance = {});
-  /// "kept in FILE, experiment 3f2a1b4c" and a newline; "" if nothing was stored.
+  /// What the user is told: "kept in FILE, experiment 3f2a1b4c" and a newline; "" if nothing was stored.
   std::string line() const;
 
-  /// The store for reading earlier measurements; null with --no-store.
+  /// The opened store, from which earlier measurements can be read; null with --no-store.
   store::Store *store() { return opened ? &*opened : nullptr; }
   /// Key of the measured platform; "" with --no-store.
   const std::string &platformKey() const { return experiment.platform; }
@@ -88,20 +88,21 @@ private:
   void label();
 
   std::optional<store::Store> opened;
-  store::Experiment experiment; // its uuid is empty until the first point
+  store::Experiment experiment; // the experiment; its uuid is empty until the first point
   store::Platform platform;
   RecordFlags flags;
-  bool isElsewhere = false;   // measured on another machine
+  bool isElsewhere = false;   // true: measured on another machine
   std::set<std::string> kept; // keys of the points of a continued experiment
 };
 
-/// Family of the kernels that a schedule computes; "" for a text that is not a schedule of this version.
+/// The kernel family of a schedule; "" for a text that is not a schedule of this version.
 std::string familyOf(const std::string &schedule);
 
 /// A whole model as a problem: file name or zoo:NAME with a hash of the content (and the arguments of a zoo network),
 /// then its inputs ("data 1x3x224x224"). `source` is runtime::Model::source, which has the hash of a zoo network.
 store::Problem modelProblem(const ModelFlags &model, const std::string &source, const std::string &inputs);
-/// Setting of a model: how it is compiled and run. `use` belongs to the compiled package.
+/// The setting of a point of a whole model: how the model is compiled and run. `use` is the use of records in the
+/// package.
 store::Setting modelSetting(const ModelFlags &model, int64_t batch, const RecordUse &use);
 /// A point without times for a package that ran in this process: passed if the outputs were verified, mistrusted if
 /// they were not checked.

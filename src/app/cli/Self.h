@@ -8,11 +8,11 @@
 
 namespace lathe::cli {
 
-/// Path of the file of this program.
+/// The path of this program's file.
 std::string ownProgram();
 
-/// Folder of a part that comes with lathe ("records", "models"), or its file "revision": share/lathe/PART beside bin.
-/// In the build tree it is a link to data/PART.
+/// The folder of a part that comes with lathe ("records", "models"), or its file "revision": share/lathe/PART beside
+/// bin. In the build tree it is a link to data/PART.
 std::string shippedFolder(const std::string &part);
 
 /// Path of liblathe_cli_compiler.so, which has the verbs that need the compiler.
@@ -24,9 +24,10 @@ void runSelf(const Arguments &arguments);
 /// Like runSelf, but returns the reason of a failure, which is also printed on stderr; nothing on success.
 std::optional<std::string> trySelf(const Arguments &arguments);
 
-/// Returns lathe::cacheFolder(part). If that is "", prints the reason to stderr, once per command.
+/// Returns the folder of a part of the cache, lathe::cacheFolder(part). If that is "", prints the reason to stderr,
+/// once per command.
 std::string cacheFolderOrSay(const std::string &part);
-/// A folder for files of this process, removed when it ends.
+/// A folder for temporary files of this process, removed when the process ends.
 std::filesystem::path temporaryFolder();
 
 } // namespace lathe::cli

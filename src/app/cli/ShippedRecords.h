@@ -16,30 +16,32 @@ namespace lathe::cli {
 
 /// The environment variable that disables records in all compilations, and shipped models in all searches.
 constexpr const char *noRecordsVariable = "LATHE_NO_RECORDS";
-/// True if an environment variable is set and not empty.
+/// True if the environment variable `variable` is set and not empty.
 bool isSet(const char *variable);
-/// Prints on stderr which records are missing, once per command.
+/// Prints on stderr which records are missing and why, once per command.
 void sayWithoutRecords(const std::string &records, const Error &error);
 
-/// Paths of all archives, sorted; empty without their folder.
+/// Paths of all archives, sorted; empty if the folder is missing.
 std::vector<std::string> shippedArchives();
 /// File name of the archive for a kind of machine: "znver4-1d0c4c1e.jsonl".
 std::string archiveName(const std::string &machine);
-/// Names, sizes and times of all archives; "" without any. Equal texts mean equal records.
+/// A text with the names, sizes and times of all archives; "" if there are none. Equal texts mean equal records.
 std::string shippedIdentity();
 
-/// False if this lathe does not know this version of the algorithm, or its parameters.
+/// True if this version of lathe knows the algorithm of the schedule, in the schedule's version, and its parameters.
 bool isDeclared(const std::string &schedule);
 
-/// The records for one kind of machine.
+/// The shipped records for one kind of machine.
 class ShippedRecords {
 public:
-  /// `machine`: Target::key. Without an archive it has no records. Throws Error for a damaged archive.
+  /// Reads the archive for `machine`, a Target::key. Has no records if there is no archive. Throws Error for a damaged
+  /// archive.
   explicit ShippedRecords(const std::string &machine);
-  /// The records for a kind of machine. Nothing with LATHE_NO_RECORDS in the environment, or for a damaged archive,
-  /// which is reported on stderr.
+  /// Reads the archive for a kind of machine. Returns nothing with LATHE_NO_RECORDS in the environment, or for a
+  /// damaged archive, which is reported on stderr.
   static std::optional<ShippedRecords> ofMachine(const std::string &machine);
-  /// Returns the record of a task if its verdict is `faster` and its schedule is declared, or nothing.
+  /// Returns the record of a task if its verdict is `faster` and its schedule is declared (isDeclared); otherwise
+  /// nothing.
   std::optional<store::TuningRecord> find(const std::string &task) const;
 
 private:

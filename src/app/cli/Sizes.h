@@ -9,10 +9,10 @@
 
 namespace lathe::cli {
 
-/// Extents of one measurement.
+/// The extents of the inputs in one measurement.
 struct Size {
-  int64_t batch = 0;               // as InputFlags::batch
-  std::vector<std::string> shapes; // as ModelFlags::shapes
+  int64_t batch = 0;               // InputFlags::batch of the measurement
+  std::vector<std::string> shapes; // ModelFlags::shapes of the measurement
 };
 
 /// Parses "1,2,4", "8..64" (8, 16, 32, 64: doubling, including the last) and "8..64:8" (in steps of 8), in any
@@ -27,7 +27,7 @@ void addBatches(Options &options, std::string &text);
 /// numbers of shapes.
 std::vector<Size> sizesOf(const std::string &batches, const std::vector<std::string> &shapes);
 
-/// True if an input has several --shape: the model is then compiled without shapes.
+/// True if some input has several --shape. The model is then compiled without shapes.
 bool severalShapes(const std::vector<std::string> &shapes);
 
 } // namespace lathe::cli

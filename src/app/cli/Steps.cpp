@@ -17,7 +17,7 @@ size_t portCalled(std::span<const runtime::Port> ports, const std::string &name,
   fail("--state {}: the model has no {} '{}', expected one of {}", text, kind, name, names);
 }
 
-/// The parts of a --state text.
+/// The parts of a text of --state.
 struct StateText {
   std::string input, output;
   int64_t max = 0;
@@ -136,7 +136,7 @@ const Value *StepInputs::valueOf(const runtime::Port &port, int64_t step, Value 
   return &part;
 }
 
-/// Extents known from states and given inputs.
+/// The extents of symbols that follow from states and given inputs.
 std::map<std::string, int64_t> StepInputs::knownExtents(const runtime::Context &context, int64_t step) const {
   std::map<std::string, int64_t> known;
   Value part;

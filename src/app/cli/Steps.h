@@ -8,8 +8,8 @@ namespace lathe::cli {
 
 /// An output of a run that is an input of the next one.
 struct StatePair {
-  size_t input = 0, output = 0; // ports
-  int64_t max = 0;              // Context::keepState
+  size_t input = 0, output = 0; // index of the input port; index of the output port
+  int64_t max = 0;              // room that the state gets (Context::keepState)
 };
 
 struct StepFlags {
@@ -17,7 +17,7 @@ struct StepFlags {
   std::vector<std::string> states; // "past=present", "past_*=present_*:max=1024"
 
   void add(Options &options);
-  /// True unless a single plain run was requested.
+  /// True if the flags ask for several steps or for states.
   bool given() const { return steps != 1 || !states.empty(); }
 };
 

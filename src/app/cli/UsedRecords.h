@@ -20,10 +20,11 @@ class Store;
 
 namespace lathe::cli {
 
-/// The text under which the store keeps times of this task's kernel that decide about graphs. Compilations find no
+/// The text of a task for times of whole kernels that decide about graphs: `task` with a prefix. Compilations find no
 /// schedule under this text.
 std::string graphTask(const std::string &task, BatchOrder order);
-/// Records under texts of graphTask on a platform, by text and schedule, with the time of their leading outcome.
+/// The records of one platform whose text is a graphTask, by text and schedule. Their time is the time of the leading
+/// outcome.
 using GraphRecords = std::map<std::pair<std::string, std::string>, store::TuningRecord>;
 GraphRecords graphRecords(store::Store &store, const std::string &platform);
 
@@ -31,7 +32,7 @@ GraphRecords graphRecords(store::Store &store, const std::string &platform);
 /// lathe. Also the times that decide about graphs. All are a snapshot of one moment.
 class UsedRecords {
 public:
-  /// Reads the store that `flags` name, or the default one. Is empty with --no-records, --references-only or
+  /// Reads the store that `flags` name, or the default store. Reads nothing with --no-records, --references-only or
   /// LATHE_NO_RECORDS in the environment, and if there is no default store. An unreadable default store is reported on
   /// stderr. Throws Error if a named store is missing or unreadable.
   explicit UsedRecords(const ModelFlags &flags);
@@ -43,12 +44,12 @@ public:
     std::string schedule;
     std::string origin; // "the record of 2026-11-23 in lathe.db", or "... shipped with lathe"
   };
-  /// Returns the schedule for the text of a task (codegen/Task.h), or nothing. A schedule that was compared with the
-  /// default one in the store comes before shipped records. A kernel with open extents uses the record of the same
-  /// kernel with extent 1, and the reverse, if there is no better record.
+  /// Returns the schedule for the text of a task (codegen/Task.h), or nothing. The store's record of a task comes
+  /// before the shipped one. If neither has the task, a kernel with open extents uses a record of the same kernel with
+  /// extent 1. A kernel with extent 1 uses the store's record of the open one.
   std::optional<Entry> find(const std::string &task) const;
-  /// Returns the seconds of a schedule for a task on this platform, from records whose graph was faster than the
-  /// default graph, or nothing.
+  /// Returns the seconds of a schedule for a task on this platform, or nothing. Only records count whose graph was
+  /// faster than the default graph.
   std::optional<double> seconds(const std::string &task, const std::string &schedule, BatchOrder order) const;
   /// True if no record is used, before and after addShipped.
   bool empty() const { return entries.empty() && times.empty() && archives.empty(); }
@@ -60,14 +61,14 @@ private:
   void read(const std::string &path);
   std::optional<Entry> findShipped(const std::string &task) const;
 
-  std::map<std::string, Entry> entries;                        // without a schedule: keep the default
+  std::map<std::string, Entry> entries;                        // schedule of each task; "": the default schedule
   std::map<std::string, std::string> openTasks;                // texts with an entry, by the text with extent 1
   std::map<std::pair<std::string, std::string>, double> times; // seconds by text of the graph task and schedule
   std::string archives;                                        // shippedIdentity, if shipped records may be used
   std::optional<ShippedRecords> shipped;
 };
 
-/// Kernels of a compiled model that have schedules of records.
+/// How a compiled model uses tuning records: kernels that have schedules of records.
 struct RecordUse {
   int kernels = 0; // kernels with a schedule of a record
   int shipped = 0; // those whose record came with lathe
@@ -76,17 +77,18 @@ struct RecordUse {
   /// none.
   std::string digest;
 
-  /// `origin` as in plans (package/plan.fbs).
+  /// Counts a kernel with this schedule. `origin` says where it comes from, in the form that plans have
+  /// (package/plan.fbs).
   void add(const std::string &kernel, const std::string &schedule, const std::string &origin);
-  /// Adds the graph of a plan if measured times chose it.
+  /// Adds the graph of a plan to the hash if measured times chose it.
   void addGraph(const runtime::Plan &plan);
-  /// "12 of 56 kernels have schedules of records in FILE (--no-records compiles without)", or
-  /// "... of records shipped with lathe"; "" if there are none.
+  /// A line for the user: "12 of 56 kernels have schedules of records in FILE (--no-records compiles without)", or "...
+  /// of records shipped with lathe"; "" if there are none.
   std::string line(const ModelFlags &flags) const;
 };
-/// The use of records in a package.
+/// Reads the use of records from a package.
 RecordUse recordUse(const runtime::Model &package);
-/// The use of records by the numbers of kernels of each origin (CompileReport::origins).
+/// Makes the use of records from the number of kernels of each origin (CompileReport::origins).
 RecordUse recordUse(const std::map<std::string, int> &origins);
 
 } // namespace lathe::cli

@@ -21,7 +21,8 @@ public:
   /// Keeps `array` and returns true if it is a part of an input. Throws Error, beginning with `file`, if it is given
   /// twice.
   bool take(const std::string &member, const NpyArray &array, const std::string &file);
-  /// The given inputs. Throws Error if tensors of a sequence are missing, or if there are both `empty` and tensors.
+  /// The inputs that the arrays make up. Throws Error if tensors of a sequence are missing, or if there are both
+  /// `empty` and tensors.
   std::map<std::string, Value> values(const std::string &file) const;
 
 private:
@@ -33,15 +34,15 @@ private:
   std::map<std::string, Parts> found;
 };
 
-/// An array to write.
+/// An array of the archive that is written.
 struct ValueArray {
   std::string name;
   Tensor tensor;
 };
-/// The arrays of a value. Throws Error for tensors of a type that NumPy does not have.
+/// The arrays that stand for a value called `name`. Throws Error for tensors of a type that NumPy does not have.
 std::vector<ValueArray> arraysOf(const std::string &name, const Value &value);
 
-/// "a sequence of 3 tensors: f32 2x3, ...", for messages.
+/// A value as text for messages: "a sequence of 3 tensors: f32 2x3, ...".
 std::string valueText(const Value &value);
 
 } // namespace lathe::cli

@@ -72,7 +72,7 @@ bool Access::isOurHost(const std::string &value) const {
   return name == host || (isEveryAddress(host) && (isNumericAddress(name) || name == "localhost"));
 }
 
-/// The value of a cookie in "a=1; b=2".
+/// The value of the cookie `name` in a header such as "a=1; b=2".
 static std::string cookie(const std::string &header, const std::string &name) {
   for (size_t begin = 0; begin < header.size();) {
     size_t end = std::min(header.find(';', begin), header.size());

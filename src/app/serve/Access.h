@@ -5,22 +5,22 @@
 
 namespace lathe::serve {
 
-/// `bytes` random bytes of the system as hexadecimal digits.
+/// A secret: `bytes` random bytes of the system, as hexadecimal digits.
 std::string randomText(size_t bytes);
-/// Compares in a time that does not depend on the position of the first difference.
+/// True if both texts are equal. The time of the comparison does not depend on the position of the first difference.
 bool equalSecrets(std::string_view a, std::string_view b);
 /// True for localhost, 127.0.0.0/8 and ::1: addresses that only this machine reaches.
 bool isLoopback(const std::string &host);
 /// True for an address in numbers, of version 4 or 6, without brackets.
 bool isNumericAddress(const std::string &host);
 
-/// How a browser writes address and port: "127.0.0.1:8090", "[::1]:8090".
+/// Address and port as a browser writes them: "127.0.0.1:8090", "[::1]:8090".
 std::string authority(const std::string &host, int port);
 
 class Access {
 public:
-  /// `host` is the address of --host; "": only the addresses of this machine. Every request must have `token`; "":
-  /// none.
+  /// `host` is the address of --host; "": only the addresses of this machine are allowed. `token` must be in every
+  /// request; "": requests need none.
   Access(std::string host, int port, std::string token);
 
   /// Returns a refusal, or nothing. Reasons: a method other than GET and HEAD (405), a foreign Host, as after rebinding
@@ -34,7 +34,7 @@ private:
 
   std::string host;
   int port;
-  std::string token, session; // session is in cookies, the token never
+  std::string token, session; // `session` is the value of the cookies, which never have the token
 };
 
 } // namespace lathe::serve

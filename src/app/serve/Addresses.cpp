@@ -35,7 +35,7 @@ std::vector<InterfaceAddress> interfaceAddresses() {
   return addresses;
 }
 
-/// fe80::/10, valid only on one interface.
+/// True for fe80::/10, addresses that are valid on one interface only.
 static bool isLinkLocal(const InterfaceAddress &address) {
   in6_addr bytes = {};
   return address.version6 && ::inet_pton(AF_INET6, address.text.c_str(), &bytes) == 1 && IN6_IS_ADDR_LINKLOCAL(&bytes);

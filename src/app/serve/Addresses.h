@@ -11,7 +11,7 @@ bool isEveryAddress(const std::string &host);
 
 /// An address of a network interface that is up.
 struct InterfaceAddress {
-  std::string text; // "192.168.1.20", "fd00::1"
+  std::string text; // address in numbers: "192.168.1.20", "fd00::1"
   bool version6 = false;
 };
 std::vector<InterfaceAddress> interfaceAddresses();

@@ -5,7 +5,8 @@
 
 namespace lathe::serve {
 
-/// Compares two experiments, given by their ids or beginnings of ids. Throws Error for another text.
+/// Compares two experiments, given by their ids or beginnings of ids. Throws Error for a text that names no experiment
+/// of the store.
 nlohmann::json comparisonJson(store::Store &store, const std::string &before, const std::string &after);
 
 } // namespace lathe::serve

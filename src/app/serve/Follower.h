@@ -11,22 +11,22 @@ namespace lathe::serve {
 
 class Follower {
 public:
-  /// Opens the store. Throws the errors of store::openReadOnly.
+  /// Opens the store to follow. Throws the errors of store::openReadOnly.
   explicit Follower(std::string path);
 
   /// Polls the store and returns the present position: a text that stays equal until something changes.
   std::string position();
-  /// Number of clients that wait for events now.
+  /// Number of clients that listen for events now.
   int listeners() const;
 
-  /// The changes after a position, for one client.
+  /// The events for one client: the changes of the store after a position.
   class Events {
   public:
     /// `from` may be a position of an earlier server; everything counts as changed for an unknown position.
     Events(Follower &follower, const std::string &from);
     ~Events();
-    /// The next event in the form of server-sent events. After some seconds without a change, "" or a comment that
-    /// keeps the connection alive.
+    /// Waits for the next event and returns it in the form of server-sent events. After some seconds without a change
+    /// it returns "" or a comment, so that the connection stays alive.
     std::string next();
 
   private:
@@ -36,14 +36,14 @@ public:
     std::chrono::steady_clock::time_point spoke;
   };
 
-  /// Polls repeatedly while there are listeners, in a separate thread.
+  /// Polls the store again and again while there are listeners; runs in a thread of its own.
   [[noreturn]] void run();
 
 private:
   struct Entry {
-    nlohmann::json document; // null: the experiment is gone
+    nlohmann::json document; // what clients get about the experiment; null: the experiment is gone
     std::optional<store::Owner> owner;
-    uint64_t revision = 0; // revision of its last change
+    uint64_t revision = 0; // revision of the experiment's last change
   };
 
   void look();
@@ -51,15 +51,15 @@ private:
   std::string positionText(uint64_t revision) const;
   nlohmann::json changesAfter(uint64_t revision) const;
 
-  const std::string path, run_; // run_ tells this server from earlier ones
-  mutable std::mutex mutex;     // protects the following members
+  const std::string path, run_; // path of the store; name of this run, which tells this server from earlier ones
+  mutable std::mutex mutex;     // protects the members from here to `waiting`
   std::condition_variable changed, wanted;
-  std::map<std::string, Entry> experiments; // by uuid
+  std::map<std::string, Entry> experiments; // experiments by uuid
   std::string trouble;                      // why the store cannot be read now; "": it can
   uint64_t revision = 1, troubleRevision = 0;
   int waiting = 0;
 
-  std::mutex looking; // protects the connection
+  std::mutex looking; // protects `store` and `count`
   std::optional<store::Store> store;
   int64_t count = 0;
 };

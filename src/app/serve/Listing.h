@@ -11,12 +11,13 @@ namespace lathe::serve {
 std::vector<nlohmann::json> experimentsJson(store::Store &store,
                                             const std::vector<store::ExperimentSummary> &summaries);
 
-/// Platforms with their experiments, in the order of their names.
+/// JSON of all platforms with their experiments, in the order of the platforms' names.
 nlohmann::json platformsJson(store::Store &store, const std::vector<store::ExperimentSummary> &experiments);
-/// Measured whole models, each with its experiments. Marks providers with points that are not verified here.
+/// JSON of the measured whole models, each with its experiments. Marks providers with points that are not verified
+/// here.
 nlohmann::json modelsJson(store::Store &store);
 
-/// A message with store::Location::name() instead of the path or URL of the store, for clients.
+/// A message for clients: names the store by store::Location::name() instead of its path or URL.
 std::string shownMessage(std::string message, const std::string &store);
 
 } // namespace lathe::serve

@@ -33,7 +33,7 @@ Page::Page(std::string_view html) {
   afterData += tail;
 }
 
-/// A text as HTML.
+/// A text with the characters escaped that HTML gives a meaning.
 static std::string escaped(std::string_view text) {
   std::string html;
   for (char letter : text)

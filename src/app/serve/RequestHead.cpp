@@ -25,7 +25,7 @@ static bool isPrintable(std::string_view text) {
                      [](unsigned char letter) { return letter == '\t' || (letter >= 0x20 && letter != 0x7f); });
 }
 
-/// "GET /path HTTP/1.1"
+/// True for a line such as "GET /path HTTP/1.1".
 static bool isRequestLine(std::string_view line) {
   size_t first = line.find(' '), second = line.rfind(' ');
   return first != line.npos && second > first + 1 && line.find(' ', first + 1) == second &&

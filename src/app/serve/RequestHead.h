@@ -9,8 +9,9 @@ namespace lathe::serve {
 
 struct RequestHead {
   std::string text;     // the received text with the changes of checkedHead()
-  size_t lineBytes = 0; // of the request line
-  bool last = false;    // the client says so, or sends a body, which is not read
+  size_t lineBytes = 0; // bytes of the request line
+  /// The connection ends after this request: the client says so, or sends a body, which is not read.
+  bool last = false;
 };
 
 /// Removes the headers that ask for ranges, compression and "100 Continue", and replaces "=" inside the values of

@@ -16,15 +16,15 @@
 
 namespace lathe::serve {
 
-/// A report of more points is sent in pieces: first the part before the data, then the data.
+/// A report of more points than this is sent in pieces: first the part before the data, then the data.
 constexpr size_t pointsAtOnce = 2000;
 
 struct Service {
-  std::string store;   // path
-  std::string version; // of lathe
+  std::string store;   // path or URL of the store
+  std::string version; // version of lathe
   /// Returns a function that gives the ceilings of the platforms of a store. The store must outlive the result.
   std::function<report::CeilingsOf(store::Store &store)> ceilings;
-  int mostListeners = 32; // streams of events
+  int mostListeners = 32; // largest number of open streams of events
 };
 
 class Routes {
@@ -35,7 +35,7 @@ public:
   Answer answer(const Request &request);
 
 private:
-  struct Made { // a document with its request and state of the store
+  struct Made { // a document, with its request and the state of the store that it shows
     std::string key;
     std::shared_ptr<const std::string> text;
   };
@@ -57,7 +57,7 @@ private:
   Follower &follower;
   std::counting_semaphore<> workers{2}; // documents being made: each may need a processor for seconds
   std::mutex keeping;                   // protects `kept`
-  std::vector<Made> kept;               // the newest documents, for several clients that follow one run
+  std::vector<Made> kept;               // the newest documents: several clients that follow one run get the same one
 };
 
 } // namespace lathe::serve

@@ -12,24 +12,25 @@ namespace lathe::serve {
 
 /// Listens on an address and returns the socket. Throws Error with the reason.
 int listeningSocket(const std::string &host, int port);
-/// The port of a listening socket.
+/// The port number of a listening socket.
 int portOf(int socket);
 
 /// Sends an answer without the library, as far as it can be sent at once.
 void sendRefusal(int descriptor, int status, const char *reason);
 
-/// Owns the socket of one client.
+/// The connection to one client; owns the socket.
 class Socket : public httplib::Stream {
 public:
   Socket(int descriptor, const Limits &limits) : descriptor(descriptor), limits(limits) {}
   ~Socket() override;
 
   enum class Got { head, nothing, tooLarge, tooSlow };
-  /// Waits for the head of the next request. `nothing`: the client has closed the connection, or sent nothing in time.
+  /// Waits for the head of the next request. Returns `nothing` if the client has closed the connection, or sent nothing
+  /// in time.
   Got readHead(std::string &head);
-  /// Sets the checked head, which `read` returns from now on. Bodies are not read.
+  /// Stores the checked head, which `read` returns from now on. Bodies of requests are not read.
   void offer(std::string head);
-  /// Answers an invalid request.
+  /// Sends the answer to an invalid request.
   void refuse(int status, const char *reason);
 
   bool is_readable() const override { return offered < toRead.size(); }
@@ -46,7 +47,7 @@ private:
 
   int descriptor;
   Limits limits;
-  std::string received; // not yet used: bytes after a head belong to the next one
+  std::string received; // bytes that were not used yet: bytes after a head belong to the next one
   std::string toRead;
   size_t offered = 0;
 };

@@ -16,7 +16,7 @@ double shareOf(const Confusion &confusion, size_t label, size_t decision) {
   return count ? static_cast<double>(confusion.of(label, decision)) / static_cast<double>(count) : 0;
 }
 
-/// From white to dark blue.
+/// The colour of a square, from white to dark blue.
 std::array<uint8_t, 3> colourOf(double share) {
   constexpr std::array<double, 3> full{8, 48, 107};
   std::array<uint8_t, 3> colour{};

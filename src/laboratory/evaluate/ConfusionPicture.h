@@ -13,7 +13,7 @@ namespace lathe::evaluate {
 /// another extension.
 void writeConfusion(const std::string &path, const Confusion &confusion, const std::vector<std::string> &names);
 
-/// The SVG text.
+/// Returns the matrix as SVG text.
 std::string confusionSvg(const Confusion &confusion, const std::vector<std::string> &names);
 
 } // namespace lathe::evaluate

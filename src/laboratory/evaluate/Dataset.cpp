@@ -83,7 +83,7 @@ size_t requiredClass(const std::string &text, const std::vector<std::string> &la
   return found[0];
 }
 
-/// `labels` null: the classes are not needed.
+/// Reads a CSV file of samples. `labels` null: the classes are not needed.
 std::vector<LabelledPicture> readCsv(const std::string &path, const std::vector<std::string> *labels) {
   std::vector<LabelledPicture> pictures;
   size_t number = 0;

@@ -11,14 +11,14 @@
 
 namespace lathe::evaluate {
 
-/// A picture, an .npy or .npz file with a sample, or a sample of an archive.
+/// A sample: a picture, an .npy or .npz file, or a sample of an archive.
 struct LabelledPicture {
   std::string path;
-  std::optional<size_t> label; // index of the class; nothing: unknown
-  int64_t row = -1;            // position in the archive
+  std::optional<size_t> label; // index of the sample's class; nothing: unknown
+  int64_t row = -1;            // position in the archive; -1: the sample is a file of its own
 };
 
-/// Inputs of one sample by name; "": the only input.
+/// Inputs of one sample by name. The name "" stands for the only input.
 using SampleArrays = std::vector<std::pair<std::string, Tensor>>;
 
 struct SkippedFile {
@@ -27,23 +27,23 @@ struct SkippedFile {
 
 struct Dataset {
   std::vector<LabelledPicture> pictures;
-  std::vector<SkippedFile> skipped; // entries beside the pictures that are not pictures
+  std::vector<SkippedFile> skipped; // files that were left out, with the reason
   std::vector<NpzMember> archive;   // arrays with all samples along their first axis, without the array of classes
 
-  /// True for a sample of arrays, which needs no preprocessing.
+  /// True if the sample is arrays, which need no preprocessing, and not a picture.
   bool isArrays(const LabelledPicture &sample) const;
-  /// The arrays of a sample; in an archive they keep a first axis of extent 1.
+  /// The arrays of a sample. Arrays of an archive keep a first axis of extent 1.
   SampleArrays arraysOf(const LabelledPicture &sample) const;
 };
 
 /// True for a name under which an archive has its array of classes: labels, label, classes, class, y or y_test.
 bool isLabelName(const std::string &name);
 
-/// Names of classes, one a line; line i is class i. Throws Error for an empty file.
+/// Reads the names of classes from a file, one a line; line i is class i. Throws Error for an empty file.
 std::vector<std::string> readLabels(const std::string &path);
 
-/// Labels up to the first comma ("hotdog" of "hotdog, hot dog, red hot"), for tables and plots. Labels that begin alike
-/// stay whole; equal labels get their index at the end.
+/// Shortens labels for tables and plots: up to the first comma ("hotdog" of "hotdog, hot dog, red hot"). Labels that
+/// begin alike stay whole; equal labels get their index at the end.
 std::vector<std::string> shortNames(const std::vector<std::string> &labels);
 
 /// Reads a data set: a folder with a subfolder for each class, a folder of pictures without classes, or a CSV file with
@@ -55,15 +55,15 @@ std::vector<std::string> shortNames(const std::vector<std::string> &labels);
 /// cannot be read, and for a class name that is unknown or ambiguous.
 Dataset readDataset(const std::string &path, const std::vector<std::string> &labels);
 
-/// The samples that a CSV file lists, without their classes.
+/// Reads the list of samples in a CSV file, without their classes.
 std::vector<LabelledPicture> listedSamples(const std::string &path);
 
 /// Decodes every picture once, on several threads. Throws Error that names all unreadable pictures, or, with `skips`,
 /// moves them to the skipped files. `progress` (may be empty) receives the number of decoded pictures, in this thread.
 void checkPictures(Dataset &data, bool skips, const std::function<void(size_t)> &progress);
 
-/// A random part of a picture with at least half of its height and width. `state` is the seed and is advanced for the
-/// next crop; equal seeds give equal crops.
+/// Cuts a random part out of a picture, with at least half of its height and width. `state` is the seed and is advanced
+/// for the next crop; equal seeds give equal crops.
 Picture randomlyCropped(const Picture &picture, uint64_t &state);
 
 } // namespace lathe::evaluate

@@ -25,7 +25,7 @@ inline double injectedSlowdown(const std::string &name) {
   return 0;
 }
 
-/// Spins until the time since `begin` has grown by the share `share`.
+/// Makes a run slower: spins until the time since `begin` has grown by the share `share`.
 inline void prolong(std::chrono::steady_clock::time_point begin, double share) {
   using Clock = std::chrono::steady_clock;
   if (share <= 0)

@@ -14,10 +14,10 @@ store::Platform platformHere();
 /// each sample of a round gets an equal share, and the frequency cycles / processor time.
 std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<double>> &rounds,
                                                   const std::vector<Counts> &counts);
-/// Converts samples back to seconds.
+/// Converts samples of the store back to seconds, by round.
 std::vector<std::vector<double>> secondsOf(const std::vector<std::vector<store::Sample>> &rounds);
 
-/// Points of a row, one per column in their order, without experiment.
+/// Makes the points of a row, one for each column, in their order; they have no experiment yet.
 std::vector<store::Point> pointsOf(const OpsRow &row);
 
 /// Tuning records of a row, without platform: the median time of schedules that were timed with

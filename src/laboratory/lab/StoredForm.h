@@ -11,9 +11,9 @@ namespace lathe::lab {
 struct StoredForm {
   ElementType type = ElementType::f32;
   std::vector<int64_t> dims;
-  int64_t block = 0; // channels (axis 1) per block; 0: row-major
+  int64_t block = 0; // number of channels (axis 1) in a block; 0: row-major
 
-  /// Bytes of the stored form, including incomplete blocks.
+  /// Number of bytes of the stored form; incomplete blocks count as whole ones.
   int64_t bytes() const;
   /// Writes `plain`, which is row-major, to `to`. Lanes beyond the last channel are not written.
   void store(const Tensor &plain, void *to) const;

@@ -13,12 +13,13 @@ namespace lathe::report {
 /// sizes, not on times.
 store::CacheState networkState(double constantBytes, double lastLevelBytes);
 
-/// State of the caches for an operator's time: `network` if the operator has constants, otherwise hot.
+/// State of the caches in which an operator's time was measured or must be measured: `network` if the operator has
+/// constants, otherwise hot.
 store::CacheState operatorState(const std::string &problem, store::CacheState network);
 
-/// Bytes of the constants of all parts, multiplied by their counts.
+/// Bytes of the constants of all parts; a part counts as often as it occurs.
 double constantBytes(const std::vector<Part> &parts);
-/// Bytes of the outermost cache of a platform; 0 if unknown.
+/// Bytes of the outermost cache of a platform's processor; 0 if unknown.
 double lastLevelBytes(const store::Platform &platform);
 
 /// Returns copies of the rows that were measured in the state of the caches that a network of these parts has
@@ -34,9 +35,9 @@ struct ProfiledKernel {
   double seconds = 0;
 };
 struct Profile {
-  std::string experiment; // uuid
+  std::string experiment; // uuid of the experiment
   std::vector<ProfiledKernel> kernels;
-  double seconds = 0, overhead = 0; // time of the whole run; time between kernels
+  double seconds = 0, overhead = 0; // time of the whole run; part of it between kernels
 };
 /// Returns the last complete profile of a model whose text begins with `model`, on this platform
 /// with this number of threads; nothing if there is none.
@@ -49,17 +50,18 @@ struct AccountLine {
   struct Operator {
     std::string problem;
     int64_t count = 0;                      // occurrences in these kernels
-    std::optional<store::CacheState> state; // of the measurement that is used; empty: not measured
+    std::optional<store::CacheState> state; // caches in the measurement that is used; empty: not measured
   };
-  std::vector<Operator> operators;           // empty: the kernels compute no problem
-  std::string what;                          // description of kernels without a problem
-  int64_t count = 0;                         // largest count of an operator; number of kernels if there is none
-  std::map<store::CacheState, double> alone; // by state: seconds of all operators over `count`, if all were measured
-  double estimated = 0;                      // seconds of all measured operators, each in its state, times its count
-  double inNetwork = 0;                      // seconds of the kernels in the profiled run
-  size_t kernels = 0;                        // number of the kernels
+  std::vector<Operator> operators; // empty: the kernels compute no problem
+  std::string what;                // description of kernels without a problem
+  int64_t count = 0; // how often the line occurs: largest count of its operators; number of kernels if it has none
+  /// Seconds of all operators divided by `count`, for each state of the caches in which all of them were measured.
+  std::map<store::CacheState, double> alone;
+  double estimated = 0; // seconds of all measured operators, each in its state, times its count
+  double inNetwork = 0; // seconds of the kernels in the profiled run
+  size_t kernels = 0;   // number of the kernels
   double difference() const { return estimated - inNetwork; }
-  /// Text of Operator::state: "hot"; "none" for an operator that was not measured;
+  /// The states of the caches of a line's operators as text: "hot"; "none" for an operator that was not measured;
   /// "cold-constants + hot" if the operators differ.
   std::string states() const;
 };
@@ -67,13 +69,13 @@ struct AccountLine {
 struct Account {
   std::string context;                             // context of the rows, without caches
   store::CacheState state;                         // state of the network's constants
-  double constants = 0, last = 0;                  // bytes of the constants and of the last-level cache
+  double constants = 0, last = 0;                  // bytes of the network's constants; bytes of the last-level cache
   std::vector<AccountLine> lines;                  // problems by time in the network, then kernels without a problem
-  double overhead = 0, profiled = 0, measured = 0; // seconds: between kernels, profiled run, measured run
+  double overhead = 0, profiled = 0, measured = 0; // seconds: between kernels; of the profiled run; of the measured run
   double estimated() const;
 };
 
-/// Sources of a network's times; each returns nothing for an unknown platform or number of threads.
+/// Where accounts find a network's times. Each function returns nothing for an unknown platform or number of threads.
 struct AccountSources {
   std::function<std::optional<Profile>(const std::string &platform, int threads)> profile;
   std::function<std::optional<double>(const std::string &platform, int threads)> measured;

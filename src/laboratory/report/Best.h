@@ -11,25 +11,26 @@ const Row *fastest(const std::vector<const Row *> &cell, const std::function<boo
 
 struct Best {
   const Row *row = nullptr;
-  const Row *second = nullptr; // next fastest; null: none
+  const Row *second = nullptr; // the next fastest row of the cell; null: none
   lab::RatioEstimate ratio;    // time of `second` / time of `row`
-  /// `faster` if `row` is faster with certainty; never `slower`.
+  /// The verdict on `row` against `second`: `faster` if it is faster with certainty; never `slower`.
   lab::Verdict verdict = lab::Verdict::ambiguous;
   std::string because; // why `verdict` is ambiguous (lab::ambiguityOf)
 };
 
-/// Results for every cell that has a row that counts.
+/// The fastest row of every cell that has a row that counts.
 std::vector<Best> best(const std::vector<Row> &rows);
 
-/// How often a column or algorithm is fastest, and how often with certainty or without a competitor.
+/// How often a column or an algorithm is the fastest of a cell (`best`), and how often with certainty or without a
+/// competitor (`clearly`).
 struct BestCount {
-  std::string what; // a column "lathe:auto", or an algorithm of one "lathe:auto winograd/1"
+  std::string what; // a column, "lathe:auto", or an algorithm of a column, "lathe:auto winograd/1"
   size_t best = 0, clearly = 0;
 };
-/// Counts wins by column and by algorithm, most wins first.
+/// Counts how often columns and algorithms are fastest; most wins first.
 std::vector<BestCount> countBest(const std::vector<Best> &best);
 
-/// Rows that failed, crashed, timed out, exceeded memory or are mistrusted.
+/// Returns the rows that failed, crashed, timed out, exceeded memory or are mistrusted.
 std::vector<const Row *> failed(const std::vector<Row> &rows);
 
 nlohmann::json toJson(const Best &best);

@@ -7,7 +7,7 @@
 
 namespace lathe::report {
 
-/// Returns the ceilings of a platform by its key, or null.
+/// Returns the ceilings of the platform with this key; null if they are unknown.
 using CeilingsOf = std::function<const lab::MachineCeilings *(const std::string &platform)>;
 
 /// Reads the experiments and points that `filter` selects, with their samples, and the tuning records of the

@@ -8,12 +8,12 @@
 
 namespace lathe::report {
 
-/// Pearson's coefficient of two lists of equal length; nothing for fewer than three values and for
-/// constant lists.
+/// Pearson's coefficient of two lists of equal length; nothing for lists of fewer than three values and for constant
+/// lists.
 std::optional<double> pearson(std::span<const double> x, std::span<const double> y);
-/// Spearman's coefficient: Pearson's of the ranks.
+/// Spearman's coefficient: Pearson's coefficient of the ranks.
 std::optional<double> spearman(std::span<const double> x, std::span<const double> y);
-/// Ranks from 1; equal values share the mean of their ranks.
+/// The rank of each value, from 1; equal values share the mean of their ranks.
 std::vector<double> ranks(std::span<const double> values);
 
 /// Known features of a row by name: threads, input_elements, output_elements, in_channels,
@@ -25,7 +25,7 @@ struct Correlation {
   std::string context; // operator and provider; the platform if there are several
   std::string feature;
   size_t points = 0;
-  std::optional<double> pearson; // of logarithms, over points with a positive feature
+  std::optional<double> pearson; // Pearson's coefficient of logarithms, over the points where the feature is positive
   std::optional<double> spearman;
 };
 

@@ -7,11 +7,11 @@ namespace lathe::report {
 
 struct Counted {
   const Row *row = nullptr;
-  std::optional<double> instructionsPerCycle; // user mode only
-  std::optional<double> flopsPerCycle;        // by nominal operations
+  std::optional<double> instructionsPerCycle; // counted in user mode only
+  std::optional<double> flopsPerCycle;        // nominal operations a cycle
 };
 
-/// Results for rows that count and have a processor time.
+/// The counters of each row that counts and has a processor time.
 std::vector<Counted> counted(const std::vector<Row> &rows);
 
 nlohmann::json toJson(const Counted &counted);

@@ -8,20 +8,20 @@ namespace lathe::report {
 struct DiffPoint {
   const Row *before = nullptr, *after = nullptr;  // null: the point is on the other side only
   std::optional<lab::RatioEstimate> speed;        // time before / time after, if both rows count
-  lab::Verdict verdict = lab::Verdict::ambiguous; // on `after`, if there is a speed
-  bool tooFewStarts = false;                      // so few starts can give neither faster nor slower
+  lab::Verdict verdict = lab::Verdict::ambiguous; // verdict on the time `after`; ambiguous without a speed
+  bool tooFewStarts = false;                      // so few starts that no verdict can be faster or slower
   std::string because;                            // why `verdict` is ambiguous (lab::ambiguityOf)
-  /// True if the point passed before, and now neither passed nor is `sameAs`; a point that is declined now counts as
-  /// broken.
+  /// True if the point is broken: it passed before, and now neither passed nor is `sameAs`. A point that is declined
+  /// now counts as broken.
   bool broke() const;
   bool statusChanged() const { return before && after && before->status != after->status; }
 };
 
 struct Diff {
-  std::vector<DiffPoint> points; // in the order of `before`, then new points
+  std::vector<DiffPoint> points; // points in the order of `before`, then points that are only in `after`
   size_t faster = 0, slower = 0, same = 0, ambiguous = 0, onlyBefore = 0, onlyAfter = 0;
-  size_t tooFewStarts = 0;                         // points
-  std::optional<lab::RatioEstimate> geometricMean; // of the speeds
+  size_t tooFewStarts = 0;                         // number of points with too few starts
+  std::optional<lab::RatioEstimate> geometricMean; // geometric mean of the speeds
 };
 
 /// Compares points with equal operator, problem, provider, variant and setting, from any machine and kind of
@@ -30,13 +30,13 @@ struct Diff {
 /// `band`: see lab::verdictOn.
 Diff diff(const std::vector<Row> &before, const std::vector<Row> &after, double band = lab::indifference);
 
-/// A rule of --fail-on: "slower:3%" (with certainty and by more than 3 %; "slower": by more than
-/// the band), "failed" (passed before, not now), "missing" (only before).
+/// A rule of --fail-on, which says what makes the command fail: "slower:3%" (with certainty and by more than 3 %;
+/// "slower": by more than the band), "failed" (passed before, not now), "missing" (only before).
 struct FailRule {
   enum class Kind { slower, failed, missing } kind = Kind::slower;
   double atLeast = 0; // Kind::slower: smallest slowdown, as a share of the time before
 
-  /// Parses a rule. Throws Error with the valid forms.
+  /// Parses the text of a rule. Throws Error with the valid forms for any other text.
   static FailRule parse(const std::string &text);
   bool holds(const DiffPoint &point) const;
   /// Throws Error if the rule needs a verdict that no point of `diff` can have, although both sides have times: the

@@ -14,14 +14,15 @@ struct Part {
 };
 
 struct Estimate {
-  std::string context;  // of the rows used (contextText without the type)
-  std::string provider; // "": the fastest of all
-  std::string platform; // key
+  std::string context;  // context of the rows used (contextText without the type)
+  std::string provider; // provider of the estimate; "": the fastest of all for each operator
+  std::string platform; // key of the platform
   store::Setting setting;
-  double seconds = 0;                                // sum of count x best time, over the problems that have one
-  int64_t counted = 0;                               // number of operators in the sum, including repetitions
-  std::vector<Part> missing;                         // problems without a time
-  std::optional<double> measuredSeconds, difference; // end to end; (estimate - measured) / measured
+  double seconds = 0;        // sum of count x best time, over the problems that have one
+  int64_t counted = 0;       // number of operators in the sum, including repetitions
+  std::vector<Part> missing; // problems without a time
+  /// Measured time of the whole network; (estimate - measured) / measured.
+  std::optional<double> measuredSeconds, difference;
 };
 
 /// Estimates for every setting with a row for any part: first over all providers, then for each provider.
@@ -30,24 +31,24 @@ struct Estimate {
 std::vector<Estimate> estimates(const std::vector<Row> &rows, const std::vector<Part> &parts,
                                 const std::function<std::optional<double>(const Estimate &estimate)> &measuredSeconds);
 
-/// A line of the table of convolutions.
+/// A line of the table of a network's convolutions.
 struct ConvLine {
   std::string input, kernel, stride; // "1x64x56x56", "64x64x3x3", "1x1"
   std::string problem;
   double flops = 0;
   int64_t count = 1;
-  const Row *row = nullptr; // the fastest; null: not measured
-  double seconds = 0;       // one run; 0: not measured
+  const Row *row = nullptr; // fastest row of the convolution; null: not measured
+  double seconds = 0;       // seconds of one run; 0: not measured
   double total = 0;         // count x seconds
   double share = 0;         // share of the sum of all lines
 };
 struct ConvTable {
   std::string context;
-  std::vector<ConvLine> lines; // largest total first
+  std::vector<ConvLine> lines; // lines of the table, largest total first
 };
 
-/// Tables of the convolutions among the parts for every setting. If `parts` is empty, of the convolutions among the
-/// rows, each with count 1.
+/// Tables of the convolutions among the parts for every setting. If `parts` is empty, the tables have the convolutions
+/// among the rows, each with count 1.
 std::vector<ConvTable> convTables(const std::vector<Row> &rows, const std::vector<Part> &parts);
 
 nlohmann::json toJson(const Estimate &estimate);

@@ -6,10 +6,11 @@
 
 namespace lathe::report {
 
-/// HTML with the marker `pageDataMarker`; "" if this program was built without npm, and so without a page.
+/// The page as HTML, with `pageDataMarker` where the document belongs; "" if this program was built without npm, and so
+/// without a page.
 std::string_view pageTemplate();
-/// A module for Node.js: `node plots.mjs DOCUMENT.json FOLDER` writes every plot as SVG. "" in the same case as
-/// pageTemplate.
+/// A module for Node.js that draws plots: `node plots.mjs DOCUMENT.json FOLDER` writes every plot as SVG. "" if this
+/// program was built without npm.
 std::string_view plotProgram();
 
 /// Returns `bytes`, a result of pageTemplate or plotProgram. If it is "", throws Error with the reason.

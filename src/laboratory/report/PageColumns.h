@@ -13,7 +13,7 @@
 
 namespace lathe::report {
 
-/// Hash of texts, and of arrays of numbers by their bytes.
+/// Hash of a key: a text, or an array of numbers, whose bytes are hashed.
 struct KeyHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
@@ -27,7 +27,7 @@ struct KeyEqual {
 };
 template <class Key, class Value> using KeyMap = std::unordered_map<Key, Value, KeyHash, KeyEqual>;
 
-/// A list of distinct values, and the index of each by its key.
+/// A list of distinct values that gives each value an index. A key identifies a value.
 template <class Value = std::string> class Dictionary {
 public:
   template <class Make> uint32_t index(std::string_view key, Make &&make) {
@@ -36,7 +36,7 @@ public:
     values.push_back(make());
     return places.emplace(std::string(key), uint32_t(values.size() - 1)).first->second;
   }
-  /// The index of a value that is its own key.
+  /// The index of a value that is its own key; a new value is appended to the list.
   uint32_t index(std::string_view key) {
     return index(key, [&] { return Value(key); });
   }
@@ -77,12 +77,12 @@ class NumberColumns {
 public:
   explicit NumberColumns(Dictionary<> &texts) : texts(texts) {}
   void integer(std::string_view name, uint32_t value) { integers[name].push_back(value); }
-  void number(std::string_view name, std::optional<double> value); // NaN: unknown
-  /// Returns the index of the text.
+  void number(std::string_view name, std::optional<double> value); // an unknown value is written as NaN
+  /// Adds the index of the text in the dictionary to the column, and returns it.
   uint32_t text(std::string_view name, std::string_view value);
 
   NamedColumns<uint32_t> integers;
-  /// All columns; leaves out number columns without any value.
+  /// All columns as JSON; number columns without any value are left out.
   nlohmann::json document() const;
 
 private:
@@ -90,10 +90,10 @@ private:
   NamedColumns<double> numbers;
 };
 
-/// A typed array of the page: {"type", "data"}.
+/// A typed array of the page as JSON: {"type", "data"}.
 nlohmann::json packed(const std::vector<uint32_t> &values);
 nlohmann::json packed(const std::vector<double> &values);
-/// Times in ns, in 32 bits if this is enough for all (up to 4.29 s).
+/// Times in ns as a typed array, in 32 bits if this is enough for all (up to 4.29 s).
 nlohmann::json packedTimes(const std::vector<int64_t> &nanoseconds);
 
 } // namespace lathe::report

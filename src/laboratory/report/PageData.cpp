@@ -161,7 +161,7 @@ uint32_t PageData::Columns::problemOf(const store::Point &point, const Row &row)
   return place->second;
 }
 
-/// All fields of a setting.
+/// A text with all fields of a setting; equal settings have equal texts.
 static std::string plainText(const store::Setting &setting) {
   return fmt::format("{} {} {}\n{}\n{}\n{}\n{}", setting.threads, setting.batch, int(setting.cache), setting.type,
                      setting.layout, setting.schedule,

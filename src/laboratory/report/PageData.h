@@ -17,8 +17,8 @@ namespace lathe::report {
 constexpr int pageSchema = 1;
 
 struct PageHeader {
-  std::string title = {}, command = {}; // of the report; command that wrote it
-  std::string version = {}, build = {}; // of lathe
+  std::string title = {}, command = {}; // title of the report; command that wrote it
+  std::string version = {}, build = {}; // version and build of lathe
   std::string created = {};             // date and time in UTC
   std::string baseline = {}; // column that speedups are shown over first: "onednn:auto"; "": the page chooses
 };
@@ -30,16 +30,16 @@ public:
   ~PageData();
   PageData(PageData &&other) noexcept;
 
-  /// `ceilings` is null if they are unknown.
+  /// Adds a platform. `ceilings` is null if they are unknown.
   void addPlatform(const store::Platform &platform, const lab::MachineCeilings *ceilings);
   void addExperiment(const store::Experiment &experiment);
   /// Adds a point with its samples. Later points of the same experiment come after it.
   void addPoint(const store::Point &point);
-  /// Adds records of a task, in any order. Records of other experiments than the added ones get no experiment.
+  /// Adds tuning records of a task, in any order. Records of an experiment that was not added get no experiment.
   void addTask(const store::TunedTask &task);
-  /// Sets the labels of all platforms, experiments and problems of the page.
+  /// Sets the user's labels of all platforms, experiments and problems of the page.
   void setLabels(const std::vector<store::Label> &labels);
-  /// Adds sums over the operators of a network with its measured time.
+  /// Adds the estimates of a network's time from its operators' times, with its measured time.
   void addEstimates(const std::string &network, const std::vector<Estimate> &estimates);
 
   size_t points() const;
@@ -52,14 +52,14 @@ private:
   std::unique_ptr<Columns> columns;
 };
 
-/// The document as text for an element of a page: no text inside can end the element.
+/// The document as text to be put into an element of a page: nothing in the text can end the element.
 std::string embeddedText(const nlohmann::json &document);
 
 /// Returns the page with the document inside. `page` is the built template, which has `pageDataMarker` once. No text of
 /// the document can end the element that contains it.
 std::string pageWith(std::string_view page, const nlohmann::json &document);
 
-/// The marker in the template that the document replaces.
+/// The text in the page's template that is replaced by the document.
 constexpr std::string_view pageDataMarker = "@LATHE_REPORT_DATA@";
 
 } // namespace lathe::report

@@ -16,7 +16,7 @@ class PointBelt {
 public:
   /// `use` is called in a thread of this object, for one point after the other, in the order of adding.
   explicit PointBelt(std::function<void(const store::Point &point)> use);
-  /// Waits for the thread, which drops the remaining points.
+  /// Waits for the thread. Points that it has not used yet are dropped.
   ~PointBelt();
   PointBelt(const PointBelt &) = delete;
   PointBelt &operator=(const PointBelt &) = delete;
@@ -33,10 +33,11 @@ private:
 
   std::function<void(const store::Point &)> use;
   Batch next;       // used by the caller only
-  std::mutex mutex; // protects the following members
+  std::mutex mutex; // protects the members that follow
   std::condition_variable changed;
   std::deque<Batch> batches;
-  bool ended = false, stopped = false; // no further batch; the rest is not needed
+  /// `ended`: no further batch will come; `stopped`: the remaining points are not needed.
+  bool ended = false, stopped = false;
   std::exception_ptr thrown;
   std::thread thread;
 };

@@ -7,14 +7,14 @@
 
 namespace lathe::report {
 
-/// The problem's text for a 3x3 convolution with an input of `batch` x `in` x 8 x 8 and `out` output channels.
+/// The text of a problem: a 3x3 convolution with an input of `batch` x `in` x 8 x 8 and `out` output channels.
 inline std::string convText(int in, int out, int batch = 1) {
   return lab::Problem::parse(fmt::format("conv x={}x{}x8x8 w={}x{}x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1",
                                          batch, in, out, in))
       .str();
 }
 
-/// An experiment on platform "p" with these settings.
+/// An experiment of a kind on platform "p", with these settings.
 inline store::Experiment ofKind(store::ExperimentKind kind, nlohmann::json settings = nlohmann::json::object()) {
   store::Experiment experiment;
   experiment.kind = kind;

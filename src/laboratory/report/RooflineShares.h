@@ -8,17 +8,17 @@ namespace lathe::report {
 
 struct RooflineShare {
   const Row *row = nullptr;
-  double gflops = 0, gbytesPerSecond = 0; // nominal operations, compulsory bytes
+  double gflops = 0, gbytesPerSecond = 0; // nominal operations and compulsory bytes per second, in units of 1e9
   double intensity = 0;                   // operations per byte
   std::optional<lab::Roofline> limit;     // empty if the ceilings of the machine are unknown
 };
 
-/// The result for one row; empty unless it counts and its operations and bytes are known. `machine` is null if the
+/// The share of one row; empty unless the row counts and its operations and bytes are known. `machine` is null if the
 /// ceilings are unknown.
 std::optional<RooflineShare> rooflineShare(const Row &row, const lab::MachineCeilings *machine);
 
-/// Results for rows that count and whose operations and bytes are known. `ceilings` returns the
-/// ceilings of a platform by its key, or null.
+/// The shares of all rows that count and whose operations and bytes are known. `ceilings` returns the ceilings of a
+/// platform by its key, or null.
 std::vector<RooflineShare>
 rooflineShares(const std::vector<Row> &rows,
                const std::function<const lab::MachineCeilings *(const std::string &platform)> &ceilings);

@@ -9,10 +9,10 @@ namespace lathe::report {
 
 class RowMaker {
 public:
-  /// Like report::rowOf.
+  /// Makes the row of a point, with the same result as report::rowOf.
   Row rowOf(const store::Point &point, const store::Experiment &experiment);
 
-  /// The facts in the text of a problem, as in Row.
+  /// What the text of a problem says about its work; the members have the names that they have in Row.
   struct Work {
     std::optional<lab::Problem> shape;
     double flops = 0, bytes = 0;

@@ -17,31 +17,31 @@ namespace lathe::report {
 
 struct Row {
   store::ExperimentKind kind = store::ExperimentKind::ops;
-  std::string experiment;   // uuid
-  std::string platform;     // key
-  std::string platformName; // PlatformNames.h; "" if all rows are of one platform
+  std::string experiment;   // uuid of the experiment
+  std::string platform;     // key of the platform
+  std::string platformName; // name of the platform (PlatformNames.h); "" if all rows are of one platform
   std::string op, problem;
   std::string provider, variant;
   store::Setting setting;
   std::string measured; // date and time in UTC, "2026-01-02T00:00:00.000000Z"
   store::PointStatus status = store::PointStatus::passed;
   std::string reason, implementation, repro;
-  std::vector<std::vector<double>> rounds; // seconds
+  std::vector<std::vector<double>> rounds; // seconds of each sample, by round
   std::vector<size_t> starts;              // rounds of each start of the process; empty: one start
   bool tookTurns = false;                  // timed in turns with the other rows of the experiment
-  double median = 0;                       // seconds, of all samples; 0: no samples
-  std::optional<double> callSeconds;       // a call of the provider that computes one element
+  double median = 0;                       // median of all samples in seconds; 0: no samples
+  std::optional<double> callSeconds;       // seconds of a call of the provider that computes only one element
   bool disturbed = false;                  // other programs ran at the same time (lab/machine/Disturbance.h)
 
   // Means per run over the samples that have the counter; empty if none has.
   std::optional<double> cpuSeconds, cycles, instructions, cacheMisses, gigahertz;
-  std::optional<double> processors; // busy on average: processor time / time
+  std::optional<double> processors; // processors that were busy on average: processor time / time
 
-  // The problem; empty for whole models and for texts that this version cannot parse.
+  // The problem. Nothing for whole models and for texts that this version cannot parse.
   std::optional<lab::Problem> shape;
   double flops = 0, bytes = 0; // 0: unknown
 
-  /// False for rows of other programs, whose outputs were not checked here. Their columns say so.
+  /// True if outputs were checked here. False for rows of other programs; their columns say so.
   bool verifiedHere() const { return status != store::PointStatus::notVerified; }
   /// True if the row passed or is not verified here, and has a time. Only these rows are compared; rows that are not
   /// verified here are in separate cells, because their experiments are `imported`.
@@ -64,9 +64,9 @@ std::vector<Row> rowsOfArchive(const std::string &path);
 /// for another document.
 std::vector<Row> rowsOfResults(const nlohmann::json &document, const std::string &where);
 
-/// Key of the cell; equal for rows of one cell.
+/// The key of a row's cell: equal for the rows of one cell.
 std::string cellOf(const Row &row);
-/// Key of the measured object: cell, provider, variant and schedule.
+/// The key of what a row measures: cell, provider, variant and schedule.
 std::string keyOf(const Row &row);
 /// Keeps the last measured row of each key, in the order of the first rows.
 std::vector<Row> latest(std::vector<Row> rows);
@@ -74,19 +74,19 @@ std::vector<Row> latest(std::vector<Row> rows);
 /// Groups rows by cell, in the order of their first rows. `acrossPlatforms`: a cell has rows of all platforms.
 std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows, bool acrossPlatforms = false);
 
-/// "onednn:auto"; "lathe" without a variant; "benchdnn:jit (not verified here)".
+/// The column of a row as text: "onednn:auto"; "lathe" without a variant; "benchdnn:jit (not verified here)".
 std::string columnOf(const Row &row);
-/// The column with the requested schedule: "lathe:auto:records", with the same mark.
+/// The column with the requested schedule: "lathe:auto:records". "(not verified here)" may follow as in columnOf.
 std::string scheduledColumnOf(const Row &row);
-/// The setting as text without default values: "2 threads, cold, bf16".
+/// A setting as text without default values: "2 threads, cold, bf16".
 std::string settingText(const store::Setting &setting);
-/// settingText with the kind of experiment, and the platform if there are several. Rows with equal
-/// texts may be added up.
+/// The text of a setting (settingText) with the kind of experiment, and the platform if there are several. Rows with
+/// equal texts may be added up.
 std::string contextText(const Row &row);
-/// The requested schedule, otherwise the implementation.
+/// The requested schedule of a row; if there is none, its implementation.
 const std::string &scheduleOf(const Row &row);
 
-/// The times of the row by start of the process.
+/// The times of a row, grouped by starts of the process.
 lab::Starts startsOf(const Row &row);
 
 /// Judges the ratio of two times; both rows must count. Rows measured in turns (one experiment with turns, equal starts
@@ -95,10 +95,10 @@ lab::Starts startsOf(const Row &row);
 /// difference that the cost of calls may explain is ambiguous (lab::besideOverhead).
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band = lab::indifference);
 
-/// "3 of 10 points are not verified here: ..."; "" if all are.
+/// A note for readers: "3 of 10 points are not verified here: ..."; "" if all points are verified here.
 std::string unverifiedNote(const std::vector<Row> &rows);
 
-/// JSON fields that identify a row. A row that is not verified here has "verified_here": false.
+/// The JSON fields that identify a row. A row that is not verified here has "verified_here": false.
 nlohmann::json identityJson(const Row &row);
 
 } // namespace lathe::report

@@ -8,19 +8,20 @@ namespace lathe::report {
 /// The fastest schedule of a column (provider and variant) in a cell with the default and at least one other schedule.
 /// A schedule with the same implementation as the default counts as measured.
 struct ScheduleGain {
-  const Row *best = nullptr, *standard = nullptr; // equal if the default is the fastest
-  lab::RatioEstimate ratio;                       // time of `standard` / time of `best`
-  lab::Verdict verdict = lab::Verdict::same;      // faster: `best` is faster with certainty
-  size_t schedules = 0;                           // number of measured schedules, including the default
-  std::string because = {};                       // why `verdict` is ambiguous (lab::ambiguityOf)
+  /// The fastest schedule; the default schedule, which may be the same row.
+  const Row *best = nullptr, *standard = nullptr;
+  lab::RatioEstimate ratio;                  // time of `standard` / time of `best`
+  lab::Verdict verdict = lab::Verdict::same; // faster: `best` is faster with certainty
+  size_t schedules = 0;                      // number of measured schedules, including the default
+  std::string because = {};                  // why `verdict` is ambiguous (lab::ambiguityOf)
 
   bool isDefault() const { return best == standard; }
 };
 
 struct ScheduleSummary {
   std::string column, setting;
-  size_t problems = 0, better = 0;  // better: with certainty
-  lab::RatioEstimate geometricMean; // interval: over problems
+  size_t problems = 0, better = 0;  // number of problems; number of them with `verdict` faster
+  lab::RatioEstimate geometricMean; // geometric mean of the ratios; its interval is over the problems
 };
 
 struct ScheduleGains {

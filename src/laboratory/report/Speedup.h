@@ -12,7 +12,7 @@ struct ColumnChoice {
   std::string provider;
   std::optional<std::string> variant, schedule, platform;
 
-  /// Throws Error for an empty provider.
+  /// Parses the text of a baseline. Throws Error if its provider is empty.
   static ColumnChoice parse(const std::string &text);
   bool matches(const Row &row) const;
   std::string str() const;
@@ -27,8 +27,8 @@ struct Speedup {
 struct SpeedupSummary {
   std::string column; // "onednn:auto"; "onednn": its fastest variant in each cell
   std::string setting;
-  size_t problems = 0;              // in the geometric mean
-  lab::RatioEstimate geometricMean; // interval: over problems (lab::geometricMean)
+  size_t problems = 0;              // number of problems in the geometric mean
+  lab::RatioEstimate geometricMean; // its interval is over the problems (lab::geometricMean)
 };
 
 struct Speedups {

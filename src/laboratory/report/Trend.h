@@ -10,22 +10,22 @@
 
 namespace lathe::report {
 
-/// One measurement of the series.
+/// One measurement of a series.
 struct Observation {
   std::string experiment, measured;     // uuid; date and time in UTC
-  std::string version, revision, build; // of lathe; revision: commit, "" if unknown
-  std::string platform;                 // key
+  std::string version, revision, build; // version, commit ("" if unknown) and build of lathe
+  std::string platform;                 // key of the platform
   size_t samples = 0;
   double others = 0;          // share of the processors that other programs kept busy, 0 to 1
-  double median = 0;          // seconds, of all samples
-  lab::MedianEstimate spread; // of the median over the starts
+  double median = 0;          // median of all samples in seconds
+  lab::MedianEstimate spread; // median over the process starts, with its interval
 };
 
-/// A step of a series.
+/// A step of a series: a point where its times change.
 struct ChangePoint {
-  size_t index = 0; // of the first observation after the change
-  double ratio = 0; // median of the times after it / before it, up to the next and previous change
-  double p = 0;     // share of random orders of the same times with an equally clear change
+  size_t index = 0; // index of the first observation after the change
+  double ratio = 0; // median of the times after the change / median before it, up to the next and the previous change
+  double p = 0;     // share of random orders of the same times that have an equally clear change
 };
 
 /// Measurements of one problem by one provider, variant and setting on one kind of machine, in experiments of one kind.
@@ -34,8 +34,8 @@ struct TrendSeries {
   store::ExperimentKind kind = store::ExperimentKind::ops;
   store::Setting setting; // "records" in its other settings is true where tuning records were used
   std::string cpu;
-  std::vector<Observation> observations; // by date
-  std::vector<ChangePoint> changes;      // by index
+  std::vector<Observation> observations; // observations, sorted by date
+  std::vector<ChangePoint> changes;      // changes, sorted by index
 };
 
 /// Finds the steps of a series by a permutation test (Antoch and Huskova, "Permutation tests in change point analysis",
@@ -50,7 +50,7 @@ std::vector<ChangePoint> changePoints(std::span<const double> times, double leve
 
 /// Selects series. An empty text does not restrict.
 struct TrendFilter {
-  std::string text = {}; // contained in the problem's text, or equal to the operator
+  std::string text = {}; // contained in the problem's text, or equal to the name of the operator
   store::Filter points = {};
 };
 

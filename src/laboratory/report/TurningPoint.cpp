@@ -125,7 +125,7 @@ Extents extentsOf(const lab::Problem &problem) {
   return extents;
 }
 
-/// "8x3x224x224"; nothing for another text.
+/// The extents in a text such as "8x3x224x224"; nothing for another text.
 std::optional<std::vector<int64_t>> dimsOf(const std::string &text) {
   std::vector<int64_t> dims;
   const char *at = text.data(), *end = at + text.size();

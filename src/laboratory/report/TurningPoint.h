@@ -11,8 +11,8 @@ namespace lathe::report {
 /// left of `at` and `after` right of it.
 struct TwoSegments {
   double at = 0, height = 0;
-  double before = 0, after = 0; // slopes
-  double squares = 0;           // sum of squared distances
+  double before = 0, after = 0; // slopes left and right of `at`
+  double squares = 0;           // sum of squared distances to the two lines
   double lineSquares = 0;       // sum of squared distances to the best single line
   double lineSlope = 0;         // slope of the best single line
   /// True if two lines describe the points better than one by Schwarz's criterion, n log(squares /
@@ -32,7 +32,8 @@ std::optional<double> lastWorthwhile(std::span<const double> x, std::span<const 
 
 struct Curve {
   std::string resource; // "threads", "batch", "x[0]", "x[1]=w[1]": extents of operands
-  std::string context;  // everything that is constant along the curve
+  /// Everything that is constant along the curve, as text.
+  std::string context;
   std::vector<double> x, seconds;
 };
 
@@ -43,7 +44,7 @@ std::vector<Curve> curves(const std::vector<Row> &rows);
 
 struct Turning {
   Curve curve;
-  std::optional<TwoSegments> fit; // in natural logarithms
+  std::optional<TwoSegments> fit; // two lines through the logarithms of x and y
   std::optional<double> threads;  // lastWorthwhile, for curves along threads
 };
 std::vector<Turning> turningPoints(const std::vector<Row> &rows);

@@ -50,7 +50,7 @@ struct ImportCounts {
     size_t added = 0, replaced = 0, known = 0;
   };
   Kind platforms, experiments, points, tuning, labels;
-  size_t samples = 0;             // of added and replaced points
+  size_t samples = 0;             // samples of added and replaced points
   std::vector<std::string> notes; // lines about skipped parts of the files
 };
 
@@ -74,7 +74,7 @@ RecordSource sourceOf(const std::string &path);
 /// order of the files does not matter, and importing a file twice changes nothing.
 ImportCounts importSources(Store &store, const std::vector<RecordSource> &sources,
                            Imported what = Imported::everything);
-/// Imports the files of sourceOf.
+/// Imports files: the sources that sourceOf gives for these paths.
 ImportCounts importInto(Store &store, const std::vector<std::string> &paths, Imported what = Imported::everything);
 
 } // namespace lathe::store

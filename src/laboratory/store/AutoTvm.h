@@ -21,7 +21,7 @@
 
 namespace lathe::store {
 
-/// True if the file's first line belongs to an AutoTVM log of any version.
+/// True if the first line of the file is of a log of AutoTVM, of any version.
 bool isAutoTvmLog(const std::string &path);
 
 /// Calls `visit` for every record, after the records that it refers to. Skips empty lines and lines that begin with #.

@@ -25,7 +25,7 @@ public:
   using ServerFailure::ServerFailure;
 };
 
-/// The server stayed away longer than the waiting time.
+/// A lost server stayed away longer than the waiting time.
 class ServerGone : public ServerFailure {
 public:
   using ServerFailure::ServerFailure;
@@ -43,11 +43,11 @@ enum class TransactionKind {
   read    // sees a snapshot of the database
 };
 
-/// How rows are transferred from a server. For files, rows always come one by one.
+/// How the rows of a result are transferred from a server. From files, rows always come one by one.
 enum class RowTransfer {
-  whole, // all at once
-  // For results that may not fit into memory. A connection that breaks after the first rows is a LostConnection, also
-  // outside transactions.
+  whole, // all rows at once
+  // The other two are for results that may not fit into memory. With them, a connection that breaks after the first
+  // rows is a LostConnection, also outside transactions.
   inPieces, // a piece at a time, each with a request to the server
   oneByOne  // as a stream; no other statement may run before the end of the result
 };
@@ -77,9 +77,10 @@ public:
 
   virtual void begin(TransactionKind kind) = 0;
   virtual void commit() = 0;
-  /// Undoes an open transaction; does nothing without one.
+  /// Undoes an open transaction; does nothing if none is open.
   virtual void rollback() noexcept = 0;
-  /// Reconnects, and waits at most the agreed time. Throws ServerGone.
+  /// Connects to a lost server again; waits at most as long as agreed when connecting. Throws ServerGone after that
+  /// time.
   virtual void reconnect(const std::string &reason);
 
   /// Version of the schema; 0: an empty database, -1: a database of another program.
@@ -88,16 +89,16 @@ public:
   /// A number that changes when another connection has changed the database. It needs no query of a table. On a server,
   /// changes of other databases may change it, too.
   virtual int64_t changeCount() = 0;
-  /// Creates objects that must exist before the first schema step.
+  /// Creates what the database must have before the first schema step.
   virtual void prepareEmpty() {}
   /// Kind and name of a foreign object in the database that would change the effect of our statements; "": none.
   virtual std::string foreignObject() { return ""; }
-  /// The statements of a schema step (store/Schema.cpp) in the database's dialect.
+  /// Translates the statements of a schema step (store/Schema.cpp) into the database's dialect.
   virtual std::string dialectOf(const std::string &step) const { return step; }
 
-  /// Makes commits survive a power failure, and limits the size (0: no limit).
+  /// Makes commits survive a power failure. Limits the size of the database; 0: no limit.
   virtual void beSafe(double /*busySeconds*/, int64_t /*maxPages*/) {}
-  /// Replaces the content by the content of `source`, which is of the same kind.
+  /// Replaces the content of the database by the content of `source`, a database of the same kind.
   virtual void copyFrom(Connection &source);
 };
 

@@ -20,7 +20,7 @@ std::string newUuid();
 /// The current time in UTC, as "2026-11-22T00:31:04.123456Z". These texts sort by time, and a process never gets the
 /// same text twice.
 std::string timeNow();
-/// The same text for a time in microseconds since 1970.
+/// A time in microseconds since 1970 as text, in the form of timeNow().
 std::string timeText(int64_t microseconds);
 /// True if `text` is a valid date and time in the form of timeNow().
 bool isTime(std::string_view text);

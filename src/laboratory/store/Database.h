@@ -13,14 +13,15 @@
 
 namespace lathe::store {
 
-/// Seconds to wait for a lost server: LATHE_STORE_WAIT, or 300. Throws Error for a value that is not a number.
+/// Seconds to wait for a lost server: the value of the environment variable LATHE_STORE_WAIT, or 300. Throws Error for
+/// a value that is not a number.
 double serverWaitSeconds();
-/// Sets the receiver of messages about lost and found servers; default: standard error.
+/// Sets the function that receives messages about lost and found servers. Default: they go to standard error.
 void setStoreNotice(std::function<void(const std::string &)> notice);
-/// Writes a message about a lost or found server.
+/// Passes on a message about a lost or found server.
 void storeNotice(const std::string &line);
 
-/// One connection, used from one thread at a time.
+/// A connection to a store's database, used from one thread at a time.
 class Database {
 public:
   using Mode = OpenMode;
@@ -31,7 +32,7 @@ public:
   /// file. Messages call it `name`.
   static Database temporary(const std::string &name);
 
-  /// The file, or the URL without passwords.
+  /// The path of the file, or the URL without passwords.
   const std::string &path() const { return place.text(); }
   const Location &location() const { return place; }
   /// Executes one or several statements without parameters; rows are ignored.
@@ -56,10 +57,10 @@ private:
   std::unique_ptr<Connection> connection;
 };
 
-/// A prepared statement. Parameters are `?`, bound in order; columns count from 0.
+/// A prepared statement. Its parameters are `?`, bound in order; columns count from 0.
 class Statement {
 public:
-  /// With RowTransfer::inPieces `sql` must be a SELECT.
+  /// Prepares a statement. With RowTransfer::inPieces, `sql` must be a SELECT.
   Statement(Database &database, std::string_view sql, RowTransfer transfer = RowTransfer::whole)
       : cursor(database.link().prepare(sql, transfer)) {}
 
@@ -86,7 +87,7 @@ public:
 
   /// Returns true if there is a row to read. Returns false at the end and resets the statement.
   bool step() { return cursor->step(); }
-  /// Steps to the end.
+  /// Executes the statement to its end and ignores its rows.
   void run() {
     while (step()) {
     }
@@ -104,7 +105,7 @@ private:
   std::unique_ptr<Cursor> cursor;
 };
 
-/// A transaction, rolled back unless committed.
+/// A transaction. It is rolled back unless it was committed.
 class Transaction {
 public:
   using Kind = TransactionKind;

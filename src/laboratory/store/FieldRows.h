@@ -6,10 +6,10 @@
 
 namespace lathe::store {
 
-/// The id of the row of `table` with this key. Throws Error if there is none.
+/// The id of the row of `table` whose `column` has the value `key`. Throws Error if there is none.
 int64_t idOf(Database &database, const char *table, const char *column, const std::string &key);
 
-/// A document in the form of a column.
+/// The JSON text of a document, as a column stores it.
 std::string dump(const nlohmann::json &document);
 
 /// Builds a list of columns from fields. With a table, "table.column, ..." for a query, in which a link is the other
@@ -38,7 +38,7 @@ struct Columns {
 private:
   void nested(const auto &record, const char *of) {
     if (!table)
-      return; // a separate row
+      return; // a nested record has a row of its own
     std::swap(table, of);
     visitFields(record, *this);
     std::swap(table, of);
@@ -81,7 +81,7 @@ struct Binder {
   void part(const auto &) {}
 };
 
-/// Placeholders for columns: "?, ?" for "a, b".
+/// Placeholders for as many columns as a list has: "?, ?" for "a, b".
 inline std::string placesOf(const std::string &columns) {
   std::string places = "?";
   for (char c : columns)
@@ -89,7 +89,7 @@ inline std::string placesOf(const std::string &columns) {
   return places;
 }
 
-/// "INSERT INTO table(first, ..., fields of a Record) VALUES (?, ...)"
+/// The SQL of an insertion: "INSERT INTO table(first, ..., fields of a Record) VALUES (?, ...)".
 template <class Record> std::string insertionOf(const char *table, const std::string &first) {
   std::string columns = first + (first.empty() ? "" : ", ") + columnsOf<Record>(nullptr);
   return fmt::format("INSERT INTO {}({})\nVALUES ({})", table, columns, placesOf(columns));

@@ -90,7 +90,7 @@ inline constexpr SampleCounter sampleCounters[] = {{"cpu_ns", &Sample::cpuNs},
                                                    {"cache_misses", &Sample::cacheMisses},
                                                    {"frequency_khz", &Sample::frequencyKhz}};
 
-/// All fields except the samples.
+/// All fields of a point except its samples.
 void visitFields(IsRecord<Point> auto &p, auto &&visit) {
   visit.link("experiment", p.experiment, "experiment", "uuid");
   visit.part(p.problem);
@@ -144,9 +144,9 @@ void visitFields(IsRecord<TuningRecord> auto &r, auto &&visit) {
   visit.known("outcomes", r.outcomes);
 }
 
-// Values of fields as JSON, for archives, `--json`, and columns with documents.
+// The functions below convert values of fields to JSON, for archives, `--json`, and columns that hold documents.
 
-/// False for a value that JSON omits: an empty value, a number that is not finite, a schedule without a comparison.
+/// False for a value that JSON omits: an empty value, a number that is not finite, the verdict `open`.
 bool isKnown(const std::optional<double> &value);
 inline bool isKnown(TuningVerdict verdict) { return verdict != TuningVerdict::open; }
 bool isKnown(const auto &value) { return !value.empty(); }
@@ -161,13 +161,14 @@ nlohmann::json asJson(const std::optional<double> &value);
 nlohmann::json asJson(const Named auto &value) { return std::string(name(value)); }
 nlohmann::json asJson(const auto &value) { return value; }
 
-// Inverses of asJson. Throw Error or nlohmann::json::exception for a value of another form.
+// Convert JSON to values of fields: the inverses of asJson. Throw Error or nlohmann::json::exception for a value of
+// another form.
 inline void read(std::string_view text, ExperimentKind &value) { value = experimentKind(text); }
 inline void read(std::string_view text, PointStatus &value) { value = pointStatus(text); }
 inline void read(std::string_view text, CacheState &value) { value = cacheState(text); }
 inline void read(std::string_view text, TuningVerdict &value) { value = tuningVerdict(text); }
 void read(const nlohmann::json &from, const char *key, int &value, int least);
-void read(const nlohmann::json &from, const char *key, int64_t &value); // at least 0
+void read(const nlohmann::json &from, const char *key, int64_t &value); // throws Error for a negative number
 void read(const nlohmann::json &from, const char *key, std::vector<CacheLevel> &caches);
 void read(const nlohmann::json &from, const char *key, std::vector<TuningOutcome> &outcomes);
 void read(const nlohmann::json &from, const char *key, std::vector<size_t> &starts);

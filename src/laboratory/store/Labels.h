@@ -18,20 +18,20 @@ enum class LabelTarget { experiment, platform, problem };
 /// So stores that merge in any order have the same labels.
 struct Label {
   LabelTarget target = LabelTarget::experiment;
-  std::string key;     // Experiment::uuid, Platform::key() or Problem::key()
+  std::string key;     // key of the object: Experiment::uuid, Platform::key() or Problem::key()
   std::string kind;    // "name", "note", or "tag WORD"
-  std::string value;   // the text; of a tag "set". "": removed
-  std::string changed; // UTC, as timeNow() returns it
+  std::string value;   // the text; "set" for a tag; "" for a removed label
+  std::string changed; // date of the change in UTC, as timeNow() returns it
   bool operator==(const Label &) const = default;
 };
 
 std::string_view name(LabelTarget target);
 
-/// Returns the object {"target": "experiment", "key", "kind", "value", "changed"}.
+/// JSON of a label: {"target": "experiment", "key", "kind", "value", "changed"}.
 nlohmann::json toJson(const Label &label);
-/// Throws Error for a missing field or an impossible value.
+/// Reads the JSON of a label. Throws Error for a missing field or an impossible value.
 Label labelFromJson(const nlohmann::json &document);
-/// Throws Error if the key, the kind, the value or the date is not valid.
+/// Throws Error if the key, the kind, the value or the date of a label is not valid.
 void checkLabel(const Label &label);
 
 /// The labels of one object, without removed ones.
@@ -42,18 +42,18 @@ struct Labels {
   /// True if all of `wanted` are tags of the object.
   bool hasTags(const std::vector<std::string> &wanted) const;
 };
-using LabelIndex = std::map<std::string, Labels>; // by key
+using LabelIndex = std::map<std::string, Labels>; // labels by key of the object
 LabelIndex indexOf(const std::vector<Label> &labels, LabelTarget target);
-/// Returns an object with "name", "note" and "tags". Fields without a value are absent.
+/// JSON of an object's labels, with "name", "note" and "tags". Fields without a value are absent.
 nlohmann::json toJson(const Labels &labels);
 
-/// All labels, including removed ones, in the order of target, key and kind.
+/// Reads all labels, including removed ones, in the order of target, key and kind.
 std::vector<Label> readLabels(Database &database);
 /// The time of change for a label that is set now: later than the time of the label that it replaces, even if that time
 /// comes from a clock ahead of ours.
 std::string timeOfChange(Database &database, const Label &label);
 enum class MergedLabel { added, changed, known };
-/// Adds a label in the caller's transaction.
+/// Adds a label, or changes an older one, in the caller's transaction.
 MergedLabel mergeLabel(Database &database, const Label &label);
 
 } // namespace lathe::store

@@ -30,7 +30,7 @@ public:
   void commit();
 
 private:
-  /// Compresses `bytes`; `finish` ends the stream.
+  /// Compresses `bytes` and writes them; `finish` ends the stream.
   void deflate(std::string_view bytes, bool finish);
 
   std::string path;
@@ -57,7 +57,7 @@ private:
   std::string path;
   gzFile_s *file = nullptr;
   std::vector<char> buffer;
-  size_t begin = 0, end = 0; // unread part of the buffer
+  size_t begin = 0, end = 0; // the part of the buffer that was not read yet
   size_t lines = 0;
   bool ended = true;
 };

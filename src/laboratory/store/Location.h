@@ -22,24 +22,24 @@ public:
   Location(const std::string &text);
 
   bool isServer() const { return !url.empty(); }
-  /// The file, or the URL without passwords.
+  /// The path of the file, or the URL without passwords.
   const std::string &text() const { return shown; }
   /// A short name that does not reveal the location: for a file its name without folders, for a URL the host and the
   /// database without user, passwords and settings ("server" if the URL names neither).
   std::string name() const;
   /// Path for files that belong to this store: the file itself; for a server, a name in `folder` derived from the URL.
   std::string filesAt(const std::string &folder) const;
-  /// True for an existing file, and for every server.
+  /// True if the location may be opened for reading: an existing file, or any server.
   bool mayExist() const;
 
-  /// The URL with its passwords, only for libpq.
+  /// The URL with its passwords; for libpq only.
   const std::string &secretUrl() const { return url; }
   /// Removes the passwords of this location from a message of another library.
   std::string withoutPasswords(std::string message) const;
 
 private:
-  std::string shown, url;           // `url`: "" for a file
-  std::vector<std::string> secrets; // passwords, as written and decoded
+  std::string shown, url;           // text of the location; URL with passwords, "" for a file
+  std::vector<std::string> secrets; // passwords, both as written and decoded
 };
 
 /// Removes the passwords from the URLs among the arguments of this process, in place, so that neither the list of

@@ -34,8 +34,8 @@ public:
     ::close(listener);
   }
   int port = 0;
-  std::atomic<int> lost{0};   // answers
-  std::atomic<int> toLose{0}; // number of answers to lose
+  std::atomic<int> lost{0};   // number of answers lost so far
+  std::atomic<int> toLose{0}; // number of answers that are still to be lost
 
 private:
   static int toServer() {
@@ -65,7 +65,7 @@ private:
         open = got > 0 && ::send(both[1 - side].fd, bytes, size_t(got), MSG_NOSIGNAL) == got;
         if (open && side == 0 && lost < toLose &&
             std::string_view(bytes, size_t(got)).find("COMMIT") != std::string_view::npos) {
-          std::this_thread::sleep_for(std::chrono::milliseconds(100)); // the server has committed by then
+          std::this_thread::sleep_for(std::chrono::milliseconds(100)); // by then, the server has committed
           ++lost;
           open = false;
         }

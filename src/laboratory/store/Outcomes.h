@@ -17,20 +17,21 @@
 
 namespace lathe::store {
 
-/// Adds the outcomes of `other`, a record of the same schedule for the same task on the same platform.
+/// Adds the outcomes of `other` to a record of the same schedule for the same task on the same platform.
 void merge(TuningRecord &record, const TuningRecord &other);
 
 /// The outcomes of a record in order of time: at least one.
 std::vector<TuningOutcome> outcomesOf(const TuningRecord &record);
 
-/// The leading outcome, with its time and samples.
+/// The leading outcome of a record (see above), with its time and samples.
 TuningOutcome leadingOutcome(const TuningRecord &record);
 
-/// Sets `outcomes` and their summary. Outcomes that differ only in their experiment become one. There must be at least
-/// one.
+/// Sets `outcomes` of a record, and the fields that summarise them. Outcomes that differ only in their experiment
+/// become one. `outcomes` must not be empty.
 void setOutcomes(TuningRecord &record, std::vector<TuningOutcome> outcomes);
 
-/// The list of outcomes as in archives and in the column `outcomes`. Reading throws Error like tuningRecordFromJson.
+/// Convert the list of a record's outcomes to the JSON that archives and the column `outcomes` have, and back. Reading
+/// throws Error like tuningRecordFromJson.
 nlohmann::json outcomesToJson(const std::vector<TuningOutcome> &outcomes);
 std::vector<TuningOutcome> outcomesFromJson(const nlohmann::json &list);
 

@@ -10,21 +10,21 @@ namespace lathe::store {
 /// upgrades), and the errors of Store's constructor. Reading throws Error if a server is lost for `busySeconds`.
 Store openReadOnly(const std::string &path, double busySeconds = 2);
 
-/// The end of the notice of openForReading.
+/// The end of the notice that openForReading prints for a file that this process cannot write.
 inline constexpr std::string_view readAsItIs = "is read-only for this user: read as it is now";
 /// Opens an existing store for a command that only reads, like Store's constructor, which upgrades it. A file that this
 /// process cannot write is opened like in openReadOnly, or copied privately if its schema is older; then a notice is
 /// printed.
 Store openForReading(const std::string &path);
 
-/// Connection::changeCount of the store.
+/// A number that changes when another connection has changed the store (Connection::changeCount).
 int64_t changeCount(Store &store);
 
 struct TuningCount {
   size_t records = 0, passed = 0;
   bool operator==(const TuningCount &) const = default;
 };
-/// The number of tuning records of every experiment that has some, by its uuid.
+/// The number of tuning records, by uuid of their experiment. Experiments without records are missing.
 std::map<std::string, TuningCount> tuningCounts(Store &store);
 
 } // namespace lathe::store

@@ -22,11 +22,11 @@ namespace lathe::store {
 struct CacheLevel {
   std::string name; // "L1"
   int64_t bytes = 0;
-  int sharedBy = 1; // hardware threads
+  int sharedBy = 1; // number of hardware threads that share the cache
 };
 
-/// A machine, its operating system and the software that measured. Values that the system does not
-/// report are empty or zero.
+/// A machine, its operating system and the software that measured. A value that the system does not report is empty or
+/// zero.
 struct Platform {
   std::string cpu, architecture; // "AMD EPYC 9755", "x86_64"
   std::vector<std::string> features;
@@ -39,7 +39,7 @@ struct Platform {
   std::string kernel, compiler;                 // "Linux 6.1.0", "Clang 19.1.4"
   std::map<std::string, std::string> libraries; // name -> version
 
-  /// Hash of all fields, so equal platforms have equal keys.
+  /// The platform's identity: a hash of all fields, so equal platforms have equal keys.
   std::string key() const;
 };
 
@@ -55,7 +55,7 @@ enum class ExperimentKind {
   imported // by another program; read from its file (lab/foreign/Foreign.h)
 };
 std::string_view name(ExperimentKind kind);
-/// The names of all kinds, in the order of the enumerators.
+/// The names of all kinds of experiments, in the order of the enumerators.
 std::span<const std::string_view> experimentKindNames();
 
 enum class PointStatus {
@@ -70,11 +70,11 @@ enum class PointStatus {
   notVerified // measured by another program; its output was not compared with a reference here
 };
 std::string_view name(PointStatus status); // "same_as", "timed_out", ...
-/// The name in tables and on pages: "not verified here" for notVerified, else `name`.
+/// The status as tables and pages show it: "not verified here" for notVerified, otherwise `name`.
 std::string_view shownName(PointStatus status);
 /// True for statuses of points that may have samples: a wrong output has no time.
 bool mayHaveTime(PointStatus status);
-/// "1 failed, 2 crashed"; "" for none.
+/// Numbers of points by status as text: "1 failed, 2 crashed"; "" if there are none.
 std::string countsText(const std::map<PointStatus, size_t> &counts);
 
 enum class CacheState {
@@ -84,7 +84,7 @@ enum class CacheState {
 };
 std::string_view name(CacheState state); // "cold-constants"
 
-/// Inverses of `name`. Throw Error with the valid names.
+/// The value with a name. Throw Error with the valid names for any other text.
 ExperimentKind experimentKind(std::string_view text);
 PointStatus pointStatus(std::string_view text);
 CacheState cacheState(std::string_view text);
@@ -97,22 +97,23 @@ struct Disturbance {
 };
 
 struct Experiment {
-  std::string uuid; // Store::addExperiment creates one if empty
+  std::string uuid; // unique id; if empty, Store::addExperiment creates one
   ExperimentKind kind = ExperimentKind::ops;
-  std::string command;           // as typed, quoted for a shell
-  std::string version, build;    // of lathe; `build` distinguishes builds of one version
-  std::string revision;          // commit of lathe's sources, with + behind it if they were changed; "" if unknown
+  std::string command;           // command line as typed, quoted for a shell
+  std::string version, build;    // version and build of lathe; `build` distinguishes builds of one version
+  std::string revision;          // commit of lathe's sources, with + at the end if they were changed; "" if unknown
   std::string platform;          // key of the platform
   nlohmann::json settings = {};  // an object: how points are measured, not which
   nlohmann::json detail = {};    // an object: what was measured (docs/store.md)
   std::string started, finished; // `finished` is empty while it runs, or if it was interrupted
-  Disturbance disturbance;       // average over the experiment
+  Disturbance disturbance;       // average over the whole experiment
 
-  /// Hash of kind, settings, platform, version and build. It is equal for two experiments that
-  /// measure points in the same way, with the same build, on the same machine.
+  /// The identity of an experiment: a hash of kind, settings, platform, version and build. It is equal for two
+  /// experiments that measure points in the same way, with the same build, on the same machine.
   std::string identity() const;
 
-  /// Number of points when its command has measured everything; nothing if the command did not know it.
+  /// Number of points that the experiment has when its command has measured everything; nothing if the command did not
+  /// know it.
   std::optional<size_t> plannedPoints() const;
   void planPoints(size_t count);
 };
@@ -123,9 +124,9 @@ void moveGraph(Experiment &experiment);
 
 struct Problem {
   std::string op;             // "conv2d"; "model" for whole models
-  std::string text;           // canonical: equal problems have equal texts
+  std::string text;           // canonical text of the problem: equal problems have equal texts
   nlohmann::json detail = {}; // an object: the same problem as data
-  std::string key() const;    // of operator and text
+  std::string key() const;    // hash of operator and text
 };
 
 struct Setting {
@@ -138,68 +139,68 @@ struct Setting {
   std::string key() const;
 };
 
-/// One timed repetition.
+/// One timed repetition of a point.
 struct Sample {
   int64_t wallNs = 0;
-  // Empty if not counted.
+  // Hardware counts of the repetition; empty if not counted.
   std::optional<int64_t> cpuNs, cycles, instructions, cacheMisses, frequencyKhz;
   bool operator==(const Sample &) const = default;
 };
 
-/// Mean of a counter over the samples that have it; empty if none has.
+/// Mean of a counter over the samples of a point that have it; empty if none has.
 std::optional<double> meanOf(std::span<const std::vector<Sample>> rounds, std::optional<int64_t> Sample::*counter);
 
 struct Point {
-  std::string experiment; // uuid
+  std::string experiment; // uuid of the experiment
   Problem problem;
   std::string provider, variant;
   Setting setting;
   std::string measured; // date and time in UTC, "2026-01-02T00:00:00.000000Z"; Store::addPoint fills it in if empty
   PointStatus status = PointStatus::failed;
-  std::string reason;                              // empty if passed
-  std::optional<double> relativeL2, maxDifference; // against the reference; empty if not finite
+  std::string reason;                              // reason of another status than passed
+  std::optional<double> relativeL2, maxDifference; // errors against the reference; empty if not finite
   std::map<std::string, double> figures;           // finite measured numbers other than times, by name: "top1"
   std::string implementation, providerVersion;
-  std::string repro; // command that measures this point again
+  std::string repro; // command line that measures this point again
   std::optional<double> prepareSeconds;
-  std::optional<double> callSeconds; // time of a call that computes one element
+  std::optional<double> callSeconds; // seconds of a call that computes only one element
   Disturbance disturbance;
   std::vector<std::vector<Sample>> rounds; // rounds are not empty; only for statuses with a time
   /// Number of rounds of each start of the measured process, in order; empty for a single start.
   std::vector<size_t> starts;
 
-  /// Hash of experiment, problem, provider, variant and setting, without the results.
+  /// The identity of a point: a hash of experiment, problem, provider, variant and setting, without the results.
   std::string key() const;
   size_t sampleCount() const;
 };
 
-/// The work of a kernel. Stored once for all of its records.
+/// The work of a kernel that is tuned. A store has it once, for all of its records.
 struct TuningTask {
   std::string text;   // versioned canonical text (codegen/Task.h), which names CPU, features, caches and threads
   std::string family; // kernel family; "" if unknown
   std::string kernel; // text of a module with the kernel function at kernels level, without weights; "" if unknown
 };
 
-/// The result of comparing a schedule in turns with the default schedule.
+/// The result of comparing a schedule with the default schedule in turns.
 enum class TuningVerdict {
   open,   // not compared in turns
   faster, // the schedule is significantly faster than the default: compilations use it
   noGain  // not faster: the default stays
 };
 std::string_view name(TuningVerdict verdict); // "no_gain"
-/// Inverse of `name`. Throws Error with the valid names.
+/// The verdict with a name. Throws Error with the valid names for any other text.
 TuningVerdict tuningVerdict(std::string_view text);
 
 /// The result of one measurement of a schedule: a trial of a search, a comparison in turns, a run of `ops bench`.
 struct TuningOutcome {
   PointStatus status = PointStatus::passed;
-  std::string reason;            // empty if passed
-  std::optional<double> seconds; // of one run, for comparing schedules; only if passed or notVerified
-  std::vector<int64_t> samples;  // ns of every timed run, in order; only with `seconds`
+  std::string reason;            // reason of another status than passed
+  std::optional<double> seconds; // seconds of one run, for comparing schedules; only if passed or notVerified
+  std::vector<int64_t> samples;  // time of every timed run in ns, in order; only with `seconds`
   TuningVerdict verdict = TuningVerdict::open;
-  std::string searcher;                           // that proposed the schedule; "": `ops bench`
+  std::string searcher;                           // searcher that proposed the schedule; "": `ops bench` measured it
   std::optional<double> buildSeconds, runSeconds; // time for building, and for checking and timing
-  std::string version, build;                     // of lathe; "" if unknown
+  std::string version, build;                     // version and build of lathe; "" if unknown
   std::string experiment;                         // uuid of an experiment on the same platform; "": none
   std::string measured;                           // date and time; if empty, Store::addTuning sets it
   Disturbance disturbance;
@@ -208,7 +209,7 @@ struct TuningOutcome {
 /// A schedule for a task on a platform with its measurements. A new record is its only outcome. The store merges the
 /// records of one schedule (store/Outcomes.h): then the fields of TuningOutcome summarise `outcomes`.
 struct TuningRecord : TuningOutcome {
-  std::string platform;                // key
+  std::string platform;                // key of the platform
   std::string task;                    // TuningTask::text
   std::string schedule;                // text, "direct/1 px=14 oc=2", with the version of the algorithm
   std::vector<TuningOutcome> outcomes; // sorted by time, if there are several
@@ -224,7 +225,7 @@ nlohmann::json toJson(const Experiment &experiment);
 Experiment experimentFromJson(const nlohmann::json &document);
 nlohmann::json toJson(const Setting &setting);
 Setting settingFromJson(const nlohmann::json &document);
-nlohmann::json toJson(const Point &point); // with its samples
+nlohmann::json toJson(const Point &point); // includes the samples
 Point pointFromJson(const nlohmann::json &document);
 nlohmann::json toJson(const TuningTask &task);
 TuningTask tuningTaskFromJson(const nlohmann::json &document);
@@ -232,9 +233,9 @@ nlohmann::json
 toJson(const TuningRecord &record); // has the task's text; if there are outcomes, they contain the samples
 TuningRecord tuningRecordFromJson(const nlohmann::json &document);
 
-// Throw Error for an invalid record. Called both when measuring and when reading (archives, store files).
+// Throw Error if the record is invalid. Called for measured records and for records read from archives and store files.
 void check(const Experiment &experiment);
-/// `withSamples` is false if the samples were not read.
+/// `withSamples`: false if the samples were not read and so cannot be checked.
 void check(const Point &point, bool withSamples = true);
 void check(const TuningTask &task);
 void check(const TuningRecord &record);

@@ -31,18 +31,18 @@ struct Where {
   }
 };
 
-/// Reads the columns of a row one after the other.
+/// Reads the columns of a row, one after the other.
 class Row {
 public:
   explicit Row(const Statement &statement) : statement(statement) {}
-  /// Valid UTF-8 for any content of the file, because JSON requires it.
+  /// The next column as text, made valid UTF-8 whatever the file contains, because JSON requires it.
   std::string text() {
     std::string value = statement.text(column++);
     bool ascii = std::all_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x80; });
     return ascii ? value : validUtf8(value);
   }
   int64_t integer() { return statement.integer(column++); }
-  /// An integer from `least` to 2^20.
+  /// The next column as an integer. Throws Error unless it is from `least` to 2^20.
   int count(const char *what, int least) {
     int64_t value = integer();
     require(value >= least && value <= 1 << 20, "{} is {}, expected {} to {}", what, value, least, 1 << 20);

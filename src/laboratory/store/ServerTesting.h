@@ -13,7 +13,7 @@ namespace lathe::store {
 /// True if the tests of this process use stores on a server instead of files.
 inline bool onServer() { return std::getenv("LATHE_TEST_SERVER") != nullptr; }
 
-/// URL of a database; the environment of pg_virtualenv contains the rest.
+/// The URL of a database on the test's server; the environment of pg_virtualenv says the rest.
 inline std::string databaseUrl(const std::string &database) { return "postgresql:///" + database; }
 
 /// Empty databases for tests. They are reused, because creating one takes longer than a test.
@@ -22,17 +22,17 @@ public:
   ~TestDatabases() {
     for (const std::string &name : taken)
       try {
-        // Killed child processes may still have a session that holds a lock.
+        // A killed child process may still have a session that holds a lock.
         Database server(databaseUrl(name), Database::Mode::existing);
         server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity\n"
                        "WHERE datname = current_database() AND pid <> pg_backend_pid()");
         server.execute("DROP SCHEMA IF EXISTS lathe CASCADE");
         free().push_back(name);
-      } catch (const Error &error) { // then this database is not used again
+      } catch (const Error &error) { // a database that cannot be emptied is not used again
         fmt::print(stderr, "{}\n", error.what());
       }
   }
-  /// URL of an empty database.
+  /// The URL of an empty database.
   std::string take() {
     std::string name;
     if (free().empty()) {

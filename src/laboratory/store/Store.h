@@ -19,10 +19,10 @@
 
 namespace lathe::store {
 
-/// "~/.local/share/lathe/lathe.db" (or under XDG_DATA_HOME). Throws Error if neither HOME nor
-/// XDG_DATA_HOME is set.
+/// The path of the user's store, "~/.local/share/lathe/lathe.db" (or under XDG_DATA_HOME). Throws Error if neither HOME
+/// nor XDG_DATA_HOME is set.
 std::string defaultStorePath();
-/// The folder of defaultStorePath(), or "." if it has none.
+/// The folder of defaultStorePath(); "." if defaultStorePath throws.
 std::string storeFolder();
 
 struct StoreOptions {
@@ -37,33 +37,33 @@ struct Filter {
   std::vector<std::string> experiments = {}; // uuids
   std::optional<ExperimentKind> kind = {};
   std::string identity = {};
-  std::string op = {}, problem = {}; // operator, canonical text
+  std::string op = {}, problem = {}; // name of the operator; canonical text of the problem
   std::string provider = {}, variant = {};
-  std::string platform = {}; // key
+  std::string platform = {}; // key of the platform
   std::optional<PointStatus> status = {};
 };
 
-/// Selects tuning records. Empty fields do not restrict.
+/// Selects tuning records. Fields that are empty do not restrict.
 struct TuningFilter {
   std::string task = {};                  // text of the task
-  std::string part = {};                  // contained in the text of the task
-  std::string family = {};                // of the task
-  std::string platform = {};              // key, or its beginning
+  std::string part = {};                  // part of the task's text
+  std::string family = {};                // kernel family of the task
+  std::string platform = {};              // key of the platform, or its beginning
   std::string cpu = {};                   // contained in the CPU's name on the platform or in the task's text
-  std::vector<PointStatus> statuses = {}; // one of these
+  std::vector<PointStatus> statuses = {}; // the record has one of these statuses; empty: any
   bool withKernel = false;                // only tasks with a known kernel
 };
 
-/// A task with its records: the fastest first, records without a time last.
+/// A task with its records: the fastest record first, records without a time last.
 struct TunedTask {
   TuningTask task;
   std::vector<TuningRecord> records;
 };
 
-/// The schedule that compilations use for a task, according to its records.
+/// The schedule that compilations use for a task, as its records decide.
 struct ChosenSchedule {
   std::string task;
-  TuningVerdict verdict = TuningVerdict::noGain; // faster; or noGain: the default schedule stays
+  TuningVerdict verdict = TuningVerdict::noGain; // faster: use `schedule`; noGain: use the default schedule
   std::string schedule;                          // "" with the verdict noGain
   std::string platform;                          // key of the platform that measured it
   std::string measured;
@@ -71,12 +71,12 @@ struct ChosenSchedule {
 
 struct ExperimentSummary {
   Experiment experiment;
-  std::string cpu; // of its platform
+  std::string cpu; // name of its platform's CPU
   size_t points = 0, passed = 0;
   std::optional<Owner> owner; // the process that measures it now, if any
 };
 
-/// An unfinished experiment of earlier runs of a command.
+/// An unfinished experiment that an earlier run of the same command has left.
 struct Unfinished {
   std::string experiment;    // uuid of the experiment that this process now owns; "": none
   std::optional<Owner> busy; // owner of an experiment that another process is measuring
@@ -98,7 +98,7 @@ public:
 
   const std::string &path() const { return database.path(); }
 
-  // Writing.
+  // The following calls write.
 
   /// Adds an experiment on `platform` and returns its uuid. An empty start time becomes the current
   /// time. This process owns the experiment.
@@ -106,31 +106,31 @@ public:
   /// Takes over the newest unfinished experiment of this identity whose process is gone. If several
   /// processes ask at once, one gets it.
   Unfinished takeOver(const std::string &identity);
-  /// Marks the experiment as finished, without owner. It may be continued and finished again.
+  /// Marks an experiment as finished; no process owns it afterwards. It may be continued and finished again.
   void finishExperiment(const std::string &uuid, const Disturbance &disturbance);
-  /// Replaces the detail of an experiment, an object.
+  /// Replaces the detail of an experiment by another JSON object.
   void setDetail(const std::string &uuid, const nlohmann::json &detail);
-  /// Adds labels, all or none. Labels with an empty time get a new time (timeOfChange). Throws Error for an invalid
-  /// label.
+  /// Adds labels, or none of them if one is invalid. Labels with an empty time get a new time (timeOfChange). Throws
+  /// Error for an invalid label.
   void addLabels(const std::vector<Label> &labels);
   /// Adds a point with its samples; an empty time becomes the current time. The experiment must
   /// exist. Of two points with one key the later measurement stays.
   void addPoint(Point point);
-  /// Adds several points, all or none.
+  /// Adds several points, or none if one cannot be added.
   void addPoints(std::vector<Point> points);
-  /// Adds records of schedules for `task`, measured on `platform`, all or none. Sets their task and platform; an empty
-  /// time becomes the current time. Their experiment must exist. Records of one schedule for one task on one platform
-  /// merge (store/Outcomes.h). The facts about the task (family, kernel) are stored once.
+  /// Adds records of schedules for `task`, measured on `platform`, or none of them if one cannot be added. Sets their
+  /// task and platform; an empty time becomes the current time. Their experiment must exist. Records of one schedule
+  /// for one task on one platform merge (store/Outcomes.h). The facts about the task (family, kernel) are stored once.
   void addTuning(std::vector<TuningRecord> records, const TuningTask &task, const Platform &platform);
-  /// Adds records of several tasks, all or none.
+  /// Adds records of several tasks, or none of them if one cannot be added.
   void addTuning(std::vector<TunedTask> tasks, const Platform &platform);
   /// Removes these records, unless they were measured again in the meantime, and tasks that have no other records.
   /// Returns the number of records removed.
   size_t removeTuning(const std::vector<TuningRecord> &records);
 
-  // Reading. Experiments come in the order of their start, points in the order of measuring.
+  // The following calls read. Experiments come in the order of their start, points in the order of measuring.
 
-  /// `withDetail`: with Experiment::detail, which may be large.
+  /// Returns the experiments that the filter selects. `withDetail`: with Experiment::detail, which may be large.
   std::vector<ExperimentSummary> experiments(const Filter &filter = {}, bool withDetail = false);
   /// Returns the experiment whose uuid begins with `prefix`. Throws Error if there is none or more
   /// than one.
@@ -139,27 +139,28 @@ public:
   std::vector<std::string> platformKeys();
   /// Returns the platform with this key. Throws Error if there is none.
   Platform platform(const std::string &key);
-  /// Calls `visit` for every point. `visit` must not write to this store.
+  /// Calls `visit` for every point that the filter selects. `visit` must not write to this store.
   void points(const Filter &filter, bool withSamples, const std::function<void(const Point &)> &visit);
   std::vector<Point> points(const Filter &filter = {}, bool withSamples = true);
   /// Returns the last measurement of the same problem, provider, variant and setting as `point` in experiments of this
   /// identity, without samples. A repeated command uses it to measure only missing points.
   std::optional<Point> measured(const std::string &identity, const Point &point);
 
-  /// Returns records by task, fastest first, records without a time last. With a task and a platform: the schedules
-  /// that searches there have tried.
+  /// Returns the tuning records that the filter selects, by task, the fastest first, records without a time last. A
+  /// filter with a task and a platform gives the schedules that searches there have tried.
   std::vector<TuningRecord> tuning(const TuningFilter &filter = {});
-  /// Returns the same records with the facts about their tasks. With a family and `withKernel`: the training data of a
-  /// learned cost model.
+  /// Returns the same records together with their tasks. A filter with a family and `withKernel` gives the training
+  /// data of a learned cost model.
   std::vector<TunedTask> tunedTasks(const TuningFilter &filter = {});
-  /// Returns the fastest schedule that passed, from any searcher; on any platform if `platform` is empty.
+  /// Returns the record of the fastest schedule of a task that passed, from any searcher; from any platform if
+  /// `platform` is empty.
   std::optional<TuningRecord> bestTuning(const std::string &task, const std::string &platform = "");
   /// Returns the schedules that compilations use, by task. Only records count that were compared with the default
   /// schedule. Of the records of `platform`, or of all other platforms if it has none for the task: the fastest one
   /// whose verdict is `faster`; without one the default schedule.
   std::vector<ChosenSchedule> chosenSchedules(const std::string &platform);
 
-  /// All labels, including removed ones, in the order of target, key and kind.
+  /// Returns all labels, including removed ones, in the order of target, key and kind.
   std::vector<Label> labels() { return readLabels(database); }
 
   struct Counts {
@@ -168,35 +169,36 @@ public:
   };
   Counts counts();
 
-  /// The connection, for transactions over several calls (import, export).
+  /// The connection of the store, for transactions over several calls (import, export).
   Database &connection() { return database; }
 
 private:
   friend class Importer;
   explicit Store(Database database) : database(std::move(database)) {}
   enum class Outcome { added, replaced, known };
-  // Call these inside a transaction of the caller.
+  // The following must be called inside a transaction of the caller.
   Outcome insertPlatform(const Platform &platform);
-  Outcome insertExperiment(const Experiment &experiment); // its platform must exist
+  Outcome insertExperiment(const Experiment &experiment); // the experiment's platform must be in the store
   Outcome insertPoint(const Point &point);
   void insertSamples(int64_t point, const Point &values);
-  /// Sets the detail of a problem, by key, unless a point of it was measured after `measured`. Returns its id.
+  /// Sets the detail of the problem with this key, unless a point of it was measured after `measured`. Returns its id.
   int64_t updateDetail(const std::string &problem, const std::string &detail, const std::string &measured);
   void insertTask(const TuningTask &task);
-  Outcome insertTuning(const TuningRecord &record); // its platform and experiment must exist
+  Outcome insertTuning(const TuningRecord &record); // its platform and experiment must be in the store
   void own(const std::string &uuid);
-  void readSamples(std::vector<std::pair<int64_t, Point>> &points); // by id
+  void readSamples(std::vector<std::pair<int64_t, Point>> &points); // the points with their ids
 
   using Body = std::function<void(Store &into, bool again)>;
   /// Calls `body` in a transaction. `again`: an earlier call may already have written the same. If the server stays
   /// away, `body` writes to the local file instead, and an Error reports it. With `isBeginning` there is no Error,
   /// because a later call will write more and report it.
   void write(Transaction::Kind kind, const Body &body, bool isBeginning = false);
-  /// The local file of this object, with the experiments of this object.
+  /// The local file of this object, with the experiments of this object; created if there is none.
   Store &rescueFile();
 
   Database database;
-  std::vector<std::pair<Experiment, Platform>> mine; // of a server: experiments that points of this object refer to
+  /// For a server: the experiments that points of this object refer to.
+  std::vector<std::pair<Experiment, Platform>> mine;
   std::unique_ptr<Store> rescue;
 };
 

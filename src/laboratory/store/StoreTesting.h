@@ -41,7 +41,7 @@ protected:
 
 private:
   TestDatabases databases;
-  std::map<std::string, std::string> urls; // by name
+  std::map<std::string, std::string> urls; // URLs of the databases in use, by the store's name
 };
 
 inline Platform somePlatform(const std::string &cpu = "Some CPU") {
@@ -73,7 +73,7 @@ inline Experiment someExperiment(ExperimentKind kind = ExperimentKind::ops) {
   return experiment;
 }
 
-/// Point `number` of an experiment; each number has another problem.
+/// Makes point `number` of an experiment; each number has another problem.
 inline Point somePoint(const std::string &experiment, int number, size_t rounds = 3, size_t repetitions = 4) {
   std::mt19937 random{unsigned(number)};
   Point point;
@@ -116,7 +116,7 @@ inline TuningTask someTask(int number = 0) {
       fmt::format("module {{\n  func.func private @k{}() attributes {{nn.family = \"contraction\"}}\n}}\n", number)};
 }
 
-/// Record `number` of a task; each number has another schedule, and every third failed.
+/// Makes record `number` of a task; each number has another schedule, and every third failed.
 inline TuningRecord someTuning(int number, const std::string &experiment = "") {
   std::mt19937 random{unsigned(number)};
   TuningRecord record;
@@ -140,11 +140,12 @@ inline TuningRecord someTuning(int number, const std::string &experiment = "") {
   return record;
 }
 
-/// All stored fields of a point, for comparing.
+/// All stored fields of a point or a record as text, for comparing.
 inline std::string textOf(const Point &point) { return toJson(point).dump(1); }
 inline std::string textOf(const TuningRecord &record) { return toJson(record).dump(1); }
 
-/// Expects an undamaged file without dangling references. Servers ensure this themselves.
+/// Expects that the file is undamaged and has no dangling references. Does nothing for servers, which ensure this
+/// themselves.
 inline void expectHealthy(const std::string &path) {
   if (isServerUrl(path))
     return;

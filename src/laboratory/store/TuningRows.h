@@ -6,15 +6,17 @@
 
 namespace lathe::store {
 
-/// The columns that recordOf reads, of tables that a condition may name: tuning, task, platform, experiment.
+/// The SELECT for the columns that recordOf reads. A condition may name the tables tuning, task, platform and
+/// experiment.
 std::string selectTuning();
-inline constexpr int outcomesColumn = 17, taskColumn = 18; // of selectTuning: JSON, id
+/// Indices of two columns of selectTuning: outcomes as JSON; id of the task.
+inline constexpr int outcomesColumn = 17, taskColumn = 18;
 
-/// The record of a row. Throws Error for an impossible value.
+/// Makes the record from a row of selectTuning. Throws Error for an impossible value.
 TuningRecord recordOf(Row row);
 
-/// The record as the store will return it: its texts in the form of JSON, its schedule canonical (schedule/Schedule.h).
-/// Throws Error for an invalid record.
+/// Returns the record as the store will return it: its texts in the form of JSON, its schedule canonical
+/// (schedule/Schedule.h). Throws Error for an invalid record.
 TuningRecord asStored(const TuningRecord &record);
 
 enum class MergedTuning { added, changed, known };

@@ -12,7 +12,7 @@
 
 namespace lathe::tune {
 
-/// The progress of a task. Times are in seconds.
+/// The progress of a task in tuning. Times are in seconds.
 class TaskProgress {
 public:
   /// `count` runs of the kernel in one run of the model; `floor`: a time of one run that no schedule beats; `best`: the
@@ -29,11 +29,11 @@ public:
 
   bool isEnded() const { return ended; }
   double best() const { return fastest; }
-  /// Time of all runs of the kernel in one run of the model.
+  /// Seconds of all runs of the kernel in one run of the model, with the fastest schedule.
   double modelSeconds() const { return count * fastest; }
-  /// The expected reduction of a run of the model by the next batch; 0 at the end.
+  /// The seconds by which the next batch is expected to shorten a run of the model; 0 if the task has ended.
   double expectedGain() const;
-  /// Expected time of the next batch.
+  /// The expected duration of the next batch, in seconds.
   double batchSeconds() const { return nextBatch; }
 
 private:
@@ -49,10 +49,10 @@ private:
 /// of one batch of every task add up to less than `margin` of a run of the model.
 std::optional<size_t> nextTask(const std::vector<TaskProgress> &tasks, double margin);
 
-/// Seconds until nextTask returns nothing if no further batch gains anything.
+/// Expected seconds until nextTask returns nothing, if no further batch gains anything.
 double secondsToEnd(std::vector<TaskProgress> tasks, double margin);
 
-/// Time of all tasks' runs in one run of the model.
+/// Seconds that the kernels of all tasks take in one run of the model.
 double modelSeconds(const std::vector<TaskProgress> &tasks);
 
 } // namespace lathe::tune

@@ -16,13 +16,13 @@ struct MeasuredSchedule {
   Schedule schedule;
   std::vector<double> seconds; // samples of one run; at least one, above 0
 
-  /// The least sample.
+  /// The least sample, in seconds.
   double best() const;
 };
 
 struct MeasuredTask {
   std::string label;
-  /// Tasks of one group, such as a network, are held out together.
+  /// Tasks with the same group, such as the tasks of a network, are held out together.
   std::string group;
   std::shared_ptr<const KernelFacts> facts;
   std::vector<MeasuredSchedule> schedules;
@@ -37,7 +37,7 @@ bool differ(const MeasuredSchedule &fast, const MeasuredSchedule &slow);
 /// 2021, Datasets and Benchmarks; scripts/train_model.py).
 struct Ranking {
   size_t tasks = 0, schedules = 0;
-  size_t pairs = 0; // pairs that differ
+  size_t pairs = 0; // number of pairs of schedules that differ (see `differ`)
   /// Share of the pairs of a task that the scores order correctly; the mean over tasks with pairs. Equal scores count
   /// half.
   double accuracy = 0;
@@ -49,10 +49,11 @@ struct Ranking {
   double rmse = 0;
 };
 
-/// Accumulates a Ranking over tasks.
+/// Sums up the figures of a Ranking over tasks.
 class RankingSum {
 public:
-  /// `scores`: higher is faster. Does nothing for less than two schedules.
+  /// Adds a task: its schedules and their scores, where higher means faster. Ignores a task with less than two
+  /// schedules.
   void add(std::span<const MeasuredSchedule *const> schedules, std::span<const double> scores);
   Ranking mean() const;
 
@@ -61,39 +62,39 @@ private:
   double weights = 0, pairWeights = 0;
 };
 
-/// The schedules that are held out together.
+/// Which schedules are held out together.
 enum class HeldOut {
-  schedules, // a share of each task's schedules: the model knows others of the task
+  schedules, // a share of each task's schedules: the model knows other schedules of the task
   groups,    // whole groups of tasks
   chosen     // the groups of EvaluationOptions::chosen, once
 };
 
 struct EvaluationOptions {
   HeldOut heldOut = HeldOut::schedules;
-  size_t parts = 5; // each is held out once, and the model is trained on the others
+  size_t parts = 5; // number of parts; each is held out once, and the model is trained on the others
   uint64_t seed = 1;
-  std::set<std::string> chosen = {}; // groups that HeldOut::chosen holds out
+  std::set<std::string> chosen = {}; // groups that are held out; only for HeldOut::chosen
 
-  /// Number of models that are trained and tested.
+  /// Number of models that an evaluation trains and tests.
   size_t trainings() const { return heldOut == HeldOut::chosen ? 1 : parts; }
 };
 
-/// Models trained and tested on the parts.
+/// The result of an evaluation: models were trained and tested on the parts.
 struct Evaluation {
   Ranking ranking;
-  double fitSeconds = 0;   // of one training
-  double scoreSeconds = 0; // of one schedule, features included
+  double fitSeconds = 0;   // seconds of one training
+  double scoreSeconds = 0; // seconds for the score of one schedule, features included
 };
 
-/// The part in which each schedule of each task is held out; trainings() or more if it is in no part.
+/// For each schedule of each task: the part in which it is held out; trainings() or more if it is in no part.
 std::vector<std::vector<size_t>> partsOf(const std::vector<MeasuredTask> &tasks, const EvaluationOptions &options);
 
 Evaluation evaluate(const std::vector<MeasuredTask> &tasks, FeatureSet set, const LearnedModelOptions &model,
                     const EvaluationOptions &options);
-/// Evaluates the analytic cost model on the same parts.
+/// Evaluates the analytic cost model on the parts of evaluate.
 Evaluation evaluateAnalytic(const std::vector<MeasuredTask> &tasks, const EvaluationOptions &options);
 
-/// Every measured schedule as an example for the model; its task number is the index in `tasks`.
+/// Every measured schedule as an example for a learned cost model; the task's number is its index in `tasks`.
 std::vector<TrainingExample> trainingExamples(const std::vector<MeasuredTask> &tasks, FeatureSet set);
 
 } // namespace lathe::tune

@@ -23,8 +23,8 @@ enum class FeatureSet { knob, itervar, curve };
 inline constexpr FeatureSet featureSets[] = {FeatureSet::knob, FeatureSet::itervar, FeatureSet::curve};
 std::string_view name(FeatureSet set);
 
-/// Raise it when a feature changes its meaning but not its name: models trained before then no longer fit
-/// (tune/ModelFile.h).
+/// Version of the features. Raise it when a feature changes its meaning but not its name: models trained before then no
+/// longer fit (tune/ModelFile.h).
 inline constexpr int featureVersion = 1;
 
 /// Names of the features of a set, in their order: "cost.compute", "knob.px", "loop.3.extent".
@@ -42,7 +42,7 @@ public:
 private:
   const KernelFacts &facts;
   FeatureSet set;
-  std::vector<float> problem; // features that all schedules of the kernel share
+  std::vector<float> problem; // the features that all schedules of the kernel share
   double leastCycles = 0;     // lowest predicted cost; NaN if no schedule is known
 };
 

@@ -18,7 +18,7 @@ using JudgeChanges =
 /// not judged any more are dropped. The changes with the greatest expected gain come first.
 std::vector<size_t> gainingChanges(size_t count, const JudgeChanges &judge);
 
-/// Number of judgements that find one bad change among `count`.
+/// The usual number of judgements: as many as it takes to find one bad change among `count`.
 size_t usualJudgements(size_t count);
 
 } // namespace lathe::tune

@@ -18,30 +18,30 @@ namespace lathe::tune {
 class LearnedModel;
 
 enum class Objective {
-  regression, // squared error of the logarithm of the time
+  regression, // the model learns times: squared error of the logarithm of the time
   ranking     // pairs of schedules of a task in the right order
 };
 
 /// A schedule as the model reads it. NaN: the feature does not apply to the schedule.
 struct Example {
-  size_t task = 0; // the same number for all schedules of a task
+  size_t task = 0; // number of the task, the same for all its schedules
   std::vector<float> features;
-  double cycles = 0; // predicted by the analytic model, above 0
+  double cycles = 0; // cycles that the analytic model predicts; above 0
 };
 
-/// A measured schedule.
+/// A measured schedule, from which the model learns.
 struct TrainingExample : Example {
-  double seconds = 0; // above 0
+  double seconds = 0; // measured seconds; above 0
 };
 
 struct LearnedModelOptions {
   Objective objective = Objective::regression;
-  int rounds = 120; // trees
-  int depth = 6;    // of a tree
+  int rounds = 120; // number of trees
+  int depth = 6;    // depth of a tree
   double rate = 0.1;
   uint64_t seed = 1;
   int threads = 1;
-  std::shared_ptr<const LearnedModel> start; // the trees add to its scores; null: to the analytic model
+  std::shared_ptr<const LearnedModel> start; // the trees add to this model's scores; null: to the analytic model's
 };
 
 class LearnedModel {
@@ -54,7 +54,7 @@ public:
   /// Discards what was learned before and learns from the examples, which all have the same number of features. Does
   /// nothing without examples.
   void fit(const std::vector<TrainingExample> &examples);
-  /// True after fit() with examples, or after load().
+  /// True if the model can score: after fit() with examples, or after load().
   bool trained() const;
   /// Scores of schedules: of two schedules of the same task, the one with the higher score is expected to be faster.
   /// With the objective regression, differences of scores are logarithms of ratios of times.

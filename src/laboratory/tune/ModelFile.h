@@ -14,7 +14,7 @@
 
 namespace lathe::tune {
 
-/// Models of one kind, by kernel family.
+/// Trained models of one kind: one for each kernel family.
 struct TrainedModels {
   ModelKind kind;
   std::map<std::string, std::shared_ptr<const LearnedModel>> models;

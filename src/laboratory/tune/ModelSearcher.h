@@ -15,14 +15,14 @@
 
 namespace lathe::tune {
 
-/// The learned model of a searcher.
+/// The kind of learned model that a searcher uses.
 struct ModelKind {
   FeatureSet features = FeatureSet::itervar;
   Objective objective = Objective::regression;
 
   friend bool operator==(const ModelKind &, const ModelKind &) = default;
 };
-/// "xgb_itervar"
+/// The name of the searcher with this kind of model: "xgb_itervar".
 std::string name(const ModelKind &kind);
 /// Parses "xgb", "xgb_knob", "xgb-rank-curve" and similar names; nothing for other names.
 std::optional<ModelKind> modelKindOf(const std::string &searcher);
@@ -32,7 +32,7 @@ public:
   ModelSearcher(const Space &space, uint64_t seed, std::vector<Point> starts, const ModelKind &kind,
                 StartModel startModel);
 
-  /// Uses the model of other tasks, if its scores have a unit.
+  /// Takes the expectation from the model of other tasks, if its scores have a unit.
   std::optional<double> expectedSpeedup() override;
 
 private:
@@ -44,14 +44,14 @@ private:
   ModelKind kind;
   uint64_t seed;
   Features features;
-  StartModel startModel;                     // empty from the first proposal on
-  std::shared_ptr<const LearnedModel> start; // trained on other tasks; null: none
-  std::shared_ptr<const LearnedModel> base;  // the start of `model`; null: the analytic model
-  std::optional<LearnedModel> model;         // empty if trials were reported since the last fit
+  StartModel startModel;                     // gives the model of other tasks; empty after the first proposal
+  std::shared_ptr<const LearnedModel> start; // model trained on other tasks; null: none
+  std::shared_ptr<const LearnedModel> base;  // the model that `model` starts from; null: the analytic model
+  std::optional<LearnedModel> model;         // the fitted model; empty if trials were reported since the last fit
   std::vector<Trial> reported;
-  std::vector<TrainingExample> examples; // for `reported`
+  std::vector<TrainingExample> examples; // one example for each trial in `reported`
   std::vector<Point> chains;             // current points of annealing, kept between batches
-  std::map<Point, double> scores;        // by the current model
+  std::map<Point, double> scores;        // scores of points by the current model
   std::vector<Point> batch;              // points to propose, the first one last
 
   std::optional<Point> next() override;

@@ -8,7 +8,7 @@
 
 namespace lathe::tune {
 
-/// The quality of one model where these schedules are held out.
+/// The quality of one model on schedules that were held out from its training.
 struct ModelQuality {
   HeldOut heldOut = HeldOut::schedules;
   std::string model;   // "analytic", "xgb_knob", ...
@@ -25,7 +25,7 @@ std::vector<ModelQuality> modelQualities(const std::vector<MeasuredTask> &tasks,
                                          const LearnedModelOptions &model = {},
                                          const std::function<void(const ModelQuality &)> &done = {});
 
-/// One row for each model, in order.
+/// The qualities as a table: one row for each model, in order.
 Table modelTable(const std::vector<ModelQuality> &qualities);
 
 } // namespace lathe::tune

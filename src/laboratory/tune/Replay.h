@@ -29,7 +29,7 @@ public:
 
 private:
   std::map<Point, double> times;
-  std::vector<std::vector<Point>> byAlgorithm; // not empty
+  std::vector<std::vector<Point>> byAlgorithm; // points of each algorithm; no list is empty
   mutable std::map<Point, std::vector<Point>> near;
 
   const std::vector<Point> &nearest(const Point &point) const;
@@ -41,13 +41,13 @@ private:
 /// spaces.
 class InterpolatedMachine {
 public:
-  /// `space` must outlive the object and have the knobs of the table.
+  /// Interpolates times in `space`, which must outlive the object and have the knobs of the table.
   InterpolatedMachine(const Space &space, const std::vector<MeasuredSchedule> &table);
   double secondsOf(const Point &point) const;
 
 private:
   struct Measured {
-    std::vector<double> place; // coordinates, by knob
+    std::vector<double> place; // coordinate of the schedule for each knob
     double error;              // log(measured seconds / predicted cycles)
   };
 
@@ -63,7 +63,7 @@ struct ReplayOptions {
   double enough = 0;              // seconds: a search ends after the batch with a trial this fast
 };
 
-/// Runs a searcher. Returns the seconds of its trials in order.
+/// Runs a searcher on a table. Returns the seconds of its trials, in order.
 std::vector<double> replay(const Space &space, const std::function<double(const Point &)> &secondsOf,
                            const std::string &searcher, uint64_t seed, const ReplayOptions &options,
                            const StartModel &startModel = {});
@@ -71,7 +71,7 @@ std::vector<double> replay(const Space &space, const std::function<double(const 
 /// Number of trials up to and including the first one that takes at most `seconds`; infinite if there is none.
 double trialsUntil(const std::vector<double> &trials, double seconds);
 
-/// Median and quartiles.
+/// Lower quartile, median and upper quartile of values.
 struct Spread {
   double low = 0, median = 0, high = 0;
 };

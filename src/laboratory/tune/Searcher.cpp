@@ -29,7 +29,7 @@ private:
   }
 };
 
-/// The first knob changes fastest.
+/// The searcher `grid`. The first knob changes fastest.
 class GridSearcher : public Searcher {
 public:
   using Searcher::Searcher;
@@ -38,7 +38,7 @@ private:
   Point current;
   bool begun = false;
 
-  /// Returns false after the last point.
+  /// Goes to the next point. Returns false after the last one.
   bool advance() {
     const auto &algorithms = space.algorithms();
     if (!begun) {

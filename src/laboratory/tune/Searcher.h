@@ -24,7 +24,7 @@
 
 namespace lathe::tune {
 
-/// The outcome of measuring a point.
+/// A measured point of the space with its outcome.
 struct Trial {
   Point point;
   double seconds = std::numeric_limits<double>::infinity(); // infinite: the trial failed
@@ -40,10 +40,10 @@ public:
   /// Returns at most `count` legal points that were not proposed or reported before; the starts come first. Empty if
   /// the searcher finds no further point.
   std::vector<Point> propose(size_t count);
-  /// Reports outcomes: of proposed points, or of points that earlier runs have measured.
+  /// Tells the searcher outcomes: of points that it proposed, or that earlier runs have measured.
   void report(const std::vector<Trial> &trials);
-  /// Seconds of the fastest trial / expected seconds of the best of the next proposals, as known from other tasks;
-  /// nothing if nothing is known.
+  /// How much faster the next proposals may be: seconds of the fastest trial so far / expected seconds of the best of
+  /// the next proposals. The expectation comes from models of other tasks; nothing without such a model.
   virtual std::optional<double> expectedSpeedup() { return std::nullopt; }
   /// The fastest trial so far; null before one has passed.
   const Trial *best() const { return passed.empty() ? nullptr : &passed.front(); }
@@ -51,17 +51,17 @@ public:
 protected:
   const Space &space;
   Random random;
-  std::vector<Trial> passed; // fastest first
+  std::vector<Trial> passed; // trials that passed, the fastest first
 
   /// The next point that is not in `known`; nothing if there is none.
   virtual std::optional<Point> next() = 0;
-  /// Called once for each report, with its trials.
+  /// Called once for each report with the reported trials; a searcher may learn from them.
   virtual void learn(const std::vector<Trial> &) {}
   bool isNew(const Point &point) const { return !known.contains(point); }
 
 private:
-  std::vector<Point> starts; // last first
-  std::set<Point> known;     // proposed or reported
+  std::vector<Point> starts; // points to propose first, the last one of the list before the others
+  std::set<Point> known;     // points that were proposed or reported
 };
 
 /// Gives the model that a searcher with a learned model starts from: of the searcher's kind (modelKindOf in
@@ -69,7 +69,7 @@ private:
 /// searcher first needs the model. Other searchers ignore it.
 using StartModel = std::function<std::shared_ptr<const LearnedModel>()>;
 
-/// Names and one line about each searcher, the default first.
+/// Returns the names of all searchers with one line about each, the default first.
 const std::vector<std::pair<std::string, std::string>> &searcherNames();
 /// Throws Error unless there is a searcher of this name. AutoTVM's `gridsearch` and hyphens instead of
 /// underscores are accepted, too.

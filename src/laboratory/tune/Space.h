@@ -14,7 +14,8 @@
 
 namespace lathe::tune {
 
-/// All random numbers come from this engine with a printed seed; `drawn` does not depend on the standard library.
+/// The engine of all random numbers of tuning; its seed is printed. `drawn` gives the same numbers with every standard
+/// library.
 using Random = std::mt19937_64;
 /// A random integer from 0 to `count` - 1.
 inline size_t drawn(Random &random, size_t count) { return static_cast<size_t>(random() % count); }
@@ -23,16 +24,16 @@ inline double drawnShare(Random &random) { return static_cast<double>(random() >
 
 struct Point {
   size_t algorithm = 0;         // index of Space::algorithms
-  std::vector<uint32_t> values; // by knob of the algorithm
+  std::vector<uint32_t> values; // index of a value for each knob of the algorithm
   auto operator<=>(const Point &) const = default;
 };
 
-/// The points of one algorithm.
+/// The part of a search space with the points of one algorithm.
 struct Subspace {
   const Algorithm *algorithm;
   std::vector<Knob> knobs;
-  std::vector<bool>
-      mayBeAbsent; // by knob: the last index leaves the parameter out, for a default that depends on the problem
+  /// For each knob: true if its last index leaves the parameter out, because the default depends on the problem.
+  std::vector<bool> mayBeAbsent;
 
   size_t values(size_t knob) const { return knobs[knob].size() + mayBeAbsent[knob]; }
   /// Number of points, including illegal ones.
@@ -53,17 +54,16 @@ public:
   double points() const;
 
   Schedule schedule(const Point &point) const;
-  /// The point of a schedule; nothing if an algorithm or a value is not in the space.
+  /// The point with this schedule; nothing if the schedule's algorithm or a value is not in the space.
   std::optional<Point> point(const Schedule &schedule) const;
   virtual bool isLegal(const Point &point) const { return static_cast<bool>(legal(facts, schedule(point))); }
 
-  /// A random legal point. Each algorithm is equally likely. Nothing if none is found in `tries`
-  /// draws.
+  /// Draws a random legal point; each algorithm is equally likely. Nothing if `tries` draws find no legal one.
   virtual std::optional<Point> draw(Random &random, size_t tries = 20000) const;
-  /// A random legal point of the same algorithm that differs in one knob. Nothing if none is found
-  /// in `tries` draws.
+  /// Draws a random legal point of the same algorithm that differs from `point` in one knob. Nothing if `tries` draws
+  /// find no legal one.
   virtual std::optional<Point> drawNeighbour(const Point &point, Random &random, size_t tries = 64) const;
-  /// All legal points that differ in the value of one knob.
+  /// All legal points that differ from `point` in the value of one knob.
   virtual std::vector<Point> neighbours(const Point &point) const;
 
 private:

@@ -33,7 +33,7 @@ public:
   TransferModels(std::vector<MeasuredTask> known, const std::set<std::string> &tuned, const ModelKind &kind,
                  std::shared_ptr<const LearnedModel> start = nullptr);
 
-  /// The model for the task of this group; `start` if no other task is known. The first call trains it.
+  /// The model for the task with this group; `start` if no other task is known. The first call trains the models.
   std::shared_ptr<const LearnedModel> modelFor(const std::string &group);
 
   /// Number of tasks that the models are trained on.
@@ -41,12 +41,12 @@ public:
   size_t schedules() const;
 
 private:
-  std::vector<MeasuredTask> known; // without tasks that no model may use
+  std::vector<MeasuredTask> known; // measured tasks, without those that no model may use
   ModelKind kind;
   std::shared_ptr<const LearnedModel> start;
-  std::map<std::string, size_t> parts;                           // for groups that are measured and tuned
-  std::vector<TrainingExample> examples;                         // of `known`; empty before the first training
-  std::map<size_t, std::shared_ptr<const LearnedModel>> trained; // by the part that was left out
+  std::map<std::string, size_t> parts;   // part of each group that is both measured and tuned
+  std::vector<TrainingExample> examples; // examples from `known`; empty before the first training
+  std::map<size_t, std::shared_ptr<const LearnedModel>> trained; // trained models, by the part that was left out
 };
 
 } // namespace lathe::tune

@@ -21,17 +21,18 @@
 
 namespace lathe::tune {
 
-/// Builds, checks and times schedules of a task.
+/// Builds, checks and times schedules of a task for the tuner.
 class TrialRunner {
 public:
   virtual ~TrialRunner() = default;
-  /// Prepares the measuring of a task. Declines, with the reason, a task that cannot be measured.
+  /// Prepares to measure schedules of a task. Declines, with the reason, a task that cannot be measured.
   virtual Outcome<bool> prepare(const Task &task) = 0;
   /// Measures schedules, in order. `best`: the fastest known time of the task in seconds, or `unmeasured`; a
   /// schedule that is far slower may get few samples.
   virtual std::vector<Measurement> measure(const Task &task, const std::vector<std::string> &schedules,
                                            double best) = 0;
-  /// Measures schedules that passed in turns for about `seconds`, in order, and judges each against the first.
+  /// Measures schedules in turns for about `seconds`; all of them have passed. Returns results in their order, and
+  /// judges each against the first.
   virtual std::vector<TurnMeasurement> inTurns(const Task &task, const std::vector<std::string> &schedules,
                                                double seconds) = 0;
 };
@@ -40,43 +41,44 @@ public:
 struct TaskToTune {
   Task task;
   const KernelFacts *facts;            // outlives the tuner
-  std::string prior;                   // schedule without tuning
-  std::vector<Schedule> rules = {};    // schedules of other algorithms, with which the search also begins
+  std::string prior;                   // the prior's schedule, which the task has without tuning
+  std::vector<Schedule> rules = {};    // schedules of other algorithms, with which the search begins, too
   double floorSeconds = 0;             // time of a run that no schedule beats, from the machine's ceilings
-  double predictedSeconds = 0;         // for the prior's schedule
-  std::vector<Measurement> known = {}; // from earlier runs on this machine
-  /// Schedules that earlier runs kept, or that come with lathe. Unknown ones are measured first, and turns decide about
-  /// all of them again.
+  double predictedSeconds = 0;         // predicted time of a run with the prior's schedule
+  std::vector<Measurement> known = {}; // measurements of earlier runs on this machine
+  /// Schedules that earlier runs kept, or that come with lathe. Unknown ones are measured first, and measurements in
+  /// turns decide about all of them again.
   std::vector<std::string> kept = {};
 };
 
-/// The space that is searched for the task.
+/// The search space for schedules of the task.
 Space spaceOf(const TaskToTune &task);
 
 struct TuneOptions {
   std::string searcher; // a name of tune/Searcher.h; "": the default
   uint64_t seed = 1;
-  size_t trials = 1000;     // limit for a task, including earlier runs
+  size_t trials = 1000;     // limit of a task's trials, those of earlier runs included
   size_t earlyStopping = 0; // end a task after this number of trials without a faster one; 0: never
   size_t batch = 8;         // schedules that are built in parallel
   /// End when one batch of every task is expected to gain less than this share of a run of the model.
   double margin = 0.005;
-  double deadline = std::numeric_limits<double>::infinity(); // for search and settle, by `clock`
-  double settleSeconds = 0.5;                                // for measuring a task in turns
-  size_t finalists = 3;                                      // schedules measured in turns with the prior's
-  std::function<double()> clock = {};                        // seconds from any fixed moment; empty: lab::steadySeconds
+  double deadline = std::numeric_limits<double>::infinity(); // time at which search and settle must end, by `clock`
+  double settleSeconds = 0.5;                                // seconds for measuring a task in turns
+  size_t finalists = 3;               // number of schedules that are measured in turns with the prior's
+  std::function<double()> clock = {}; // seconds from any fixed moment; empty: lab::steadySeconds
   /// Gives the model from which the searcher of a task starts, like StartModel; empty: none.
   std::function<std::shared_ptr<const LearnedModel>(size_t task)> startModel = {};
 };
 
-/// The state after a batch, for progress.
+/// The state of tuning after a batch, for messages about progress.
 struct TuneState {
-  size_t task = 0;                            // index of the task of the batch
-  size_t trials = 0, failed = 0;              // of this run
-  bool begun = false;                         // every task's prior was measured, and the search runs
-  double modelSeconds = 0, beforeSeconds = 0; // sums over all tasks: with the best schedules, with the prior's
-  double current = 0, best = 0;               // fastest of the batch (infinite: none passed), fastest known
-  /// until search and settle end without further gains; limited by the deadline
+  size_t task = 0;               // index of the task of the batch
+  size_t trials = 0, failed = 0; // trials of this run; those of them that failed
+  bool begun = false;            // every task's prior was measured, and the search runs
+  /// Seconds of a run of the model, as sums over all tasks: with the best schedules, with the prior's.
+  double modelSeconds = 0, beforeSeconds = 0;
+  double current = 0, best = 0; // seconds: the fastest trial of the batch (infinite: none passed), the fastest known
+  /// Seconds until search and settle end if nothing more is gained, limited by the deadline.
   std::optional<double> secondsLeft = {};
 };
 
@@ -89,17 +91,19 @@ struct TunedTask {
   /// Seconds with the prior's schedule (0: it failed), and with the kept schedule, computed as before / ratio of the
   /// turns.
   double before = 0, after = 0;
-  std::optional<lab::JudgedRatio> ratio = {}; // before / after, if both were measured in turns
-  std::vector<TurnMeasurement> finalists =
-      {}; // of the last turns, the prior's schedule first unless it failed; without turns it alone
-  size_t trials = 0, searched = 0; // including earlier runs; in this run
+  /// Seconds before / seconds after, if both schedules were measured in turns.
+  std::optional<lab::JudgedRatio> ratio = {};
+  /// The schedules of the last turns with their measurements; the prior's schedule comes first unless it failed.
+  /// Without turns there is only the prior's schedule.
+  std::vector<TurnMeasurement> finalists = {};
+  size_t trials = 0, searched = 0; // trials including earlier runs; trials of this run
   std::map<store::PointStatus, size_t> failures;
 
-  /// Returns to the prior's schedule, because the other one gains nothing inside the model.
+  /// Drops the kept schedule in favour of the prior's, because it gains nothing inside the model.
   void drop();
 };
 
-/// Callbacks, which may be empty. They are called between measurements.
+/// What a caller of the tuner wants to be told. Callbacks may be empty; they are called between measurements.
 struct TuneWatch {
   std::function<void(size_t task, const std::vector<Measurement> &)> measured = {};
   std::function<void(const TuneState &)> progress = {};
@@ -108,15 +112,15 @@ struct TuneWatch {
 
 class Tuner {
 public:
-  /// The arguments must outlive the tuner. Throws Error for an unknown searcher.
+  /// Prepares tuning. The arguments must outlive the tuner. Throws Error for an unknown searcher.
   Tuner(const std::vector<TaskToTune> &tasks, TrialRunner &runner, TuneOptions options, TuneWatch watch = {});
   ~Tuner();
 
-  /// Measures the prior's schedule of every task, then searches.
+  /// Measures the prior's schedule of every task, then searches for faster ones.
   void search();
   /// Decides every task. A schedule is kept if it is *faster* than the prior's in turns (lab/judging/Verdict.h).
   std::vector<TunedTask> settle();
-  /// Why the search ended: "the time is over", "every task is at its limit".
+  /// Why the search ended, as text: "the time is over", "every task is at its limit".
   const std::string &endReason() const { return reason; }
   /// Seconds that the searchers spent on choosing trials, including the training of their models.
   double chooseSeconds() const { return choosing; }
@@ -127,17 +131,17 @@ private:
   TrialRunner &runner;
   TuneOptions options;
   TuneWatch watch;
-  std::vector<std::unique_ptr<Running>> running; // by task
+  std::vector<std::unique_ptr<Running>> running; // the state of each task
   std::string reason;
-  double choosing = 0; // seconds
+  double choosing = 0; // seconds spent on choosing trials
 
   double now() const;
   double settleSeconds() const;
   void begin(size_t task);
   void expectGain(size_t task);
-  /// True, with the reason, if one more batch of the task would end too late.
+  /// True if one more batch of the task would end after the deadline; the reason is then stored.
   bool isTooLate(size_t task);
-  /// Measures and reports the points; returns false if there are none.
+  /// Measures the points and reports them to the task's searcher. Returns false if there are none.
   bool tryBatch(size_t task, const std::vector<Point> &points);
   void tell(size_t task, double current) const;
   TunedTask settle(size_t task);

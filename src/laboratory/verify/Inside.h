@@ -8,11 +8,13 @@ namespace lathe::verify {
 
 /// A value of the package that differs from the reference's value.
 struct Divergence {
-  std::string value;              // an output, or the node whose result the value is
-  std::string kernel;             // computes it; if this kernel is right, an earlier uncompared one is wrong
-  std::vector<std::string> nodes; // nodes of all these kernels
+  std::string value; // an output, or the node whose result the value is
+  /// Kernel that computes it; if this kernel is right, an earlier kernel that was not compared is wrong.
+  std::string kernel;
+  std::vector<std::string> nodes; // nodes of the model that these kernels compute
   lab::Difference difference;
-  /// "first diverging node: 'conv1' (kernel k3: conv1+relu1): relative error ...; element 7 is 1, the reference has 2"
+  /// The divergence as text: "first diverging node: 'conv1' (kernel k3: conv1+relu1): relative error ...; element 7 is
+  /// 1, the reference has 2".
   std::string str() const;
 };
 
@@ -23,10 +25,10 @@ struct LeftOut {
 
 /// The compared results of all kernels, and of operators without a kernel, in order of execution.
 struct Inside {
-  size_t kernels = 0;                 // kernels that ran
+  size_t kernels = 0;                 // number of kernels that ran
   std::vector<Divergence> compared;   // a kernel may have several results
   std::vector<LeftOut> leftOut;       // one entry per kernel
-  std::vector<uint32_t> instructions; // of `compared`
+  std::vector<uint32_t> instructions; // instruction of each entry of `compared`
 };
 
 /// Runs `context` with its inputs, and compares the values that every instruction writes. `outputs` are the reference's

@@ -121,8 +121,8 @@ std::vector<size_t> sorted(const Projections &channels) {
   return order;
 }
 
-/// For each channel of `wanted`, the nearest channel of `given`, each used once. Both are the same up to order and
-/// rounding errors, so equal channels have nearly the same rank among the projections.
+/// For each channel of `wanted`, the nearest channel of `given`; each is used once. Equal channels differ by rounding
+/// errors only, so their ranks by first projection are close: only close ranks are tried, unless all are used.
 std::vector<size_t> nearestChannels(const Projections &wanted, const Projections &given) {
   std::vector<size_t> order = sorted(given), result(wanted.size());
   std::vector<bool> used(given.size());

@@ -16,7 +16,7 @@ namespace lathe::verify {
 
 /// The comparison of a package's value with the node that computes it.
 struct NodeComparison {
-  std::string node;                            // "": no node has such a value
+  std::string node;                            // node that computes the value; "": no node has such a value
   std::optional<lab::Difference> difference{}; // nothing: not compared
   std::string reason{};                        // why it is not compared
 };
@@ -33,13 +33,14 @@ struct NodeComparison {
 /// Stability of Numerical Algorithms, 2002, section 4.2).
 class NodeValues {
 public:
-  /// Keeps an input of the model.
+  /// Keeps the value of an input of the model.
   void addInput(mlir::Value value, const Value &given);
-  /// Keeps the results of an operator that ran.
+  /// Keeps the results of an operator that the references have run.
   void add(mlir::Operation *op, std::span<const Value> results);
 
   bool isNode(const std::string &name) const { return nodes.contains(name); }
-  /// The node after which a plan named a value, or "". Numbers make names inside a plan unique ("relu1:2").
+  /// Returns the node whose name the plan gave the value `value`; "" if there is none. Numbers make names inside a plan
+  /// unique ("relu1:2").
   std::string nodeOf(const std::string &value) const;
 
   /// Compares a value that is a result of `node`, or an intermediate step (`last`: no later value of the package
@@ -49,9 +50,9 @@ public:
 
 private:
   enum class Role {
-    result,  // read by another node, perhaps after a move
-    operand, // operand of the node
-    moved,   // moved operand
+    result,  // read by another node, directly or through operators that move elements; or by none
+    operand, // an operand of the node
+    moved,   // an operand of the node after operators that only move elements
     step
   };
   struct Made {
@@ -60,8 +61,8 @@ private:
     mlir::Operation *sum = nullptr; // operator that adds floats to `value` or computes their mean; null: another value
     Tensor terms = {};              // terms of the sum
   };
-  std::map<std::string, std::vector<Made>> nodes; // in order of execution
-  llvm::DenseMap<mlir::Value, Tensor> values;     // of the whole graph
+  std::map<std::string, std::vector<Made>> nodes; // values of each node, in order of execution
+  llvm::DenseMap<mlir::Value, Tensor> values;     // values of the whole graph
   bool shuffles = false;                          // passes move channel shuffles of the graph into weights
 
   static Role roleOf(mlir::Value value, const std::string &node);

@@ -36,7 +36,7 @@ void requireSamePorts(const runtime::Model &package, mlir::ModuleOp module) {
 
 } // namespace
 
-/// The references.
+/// The judge: the references in float64.
 struct Verification::Judge {
   explicit Judge(mlir::ModuleOp module) : module(module), outputs(outputNames(mainFunction(module))) {}
 

@@ -25,10 +25,10 @@ public:
   /// Moves the builder out of the body for a while; resume() moves it back.
   void pause() { leave(); }
   void resume();
-  /// Ends the body with these results.
+  /// Ends the body: it returns these values.
   void close(const Values &results);
-  /// The values from outside of the body that its operations read, without constants, which the body copies. Valid
-  /// after close().
+  /// The values outside of the body that its operations read. Constants are not among them, because the body copies
+  /// them. Valid after close().
   const llvm::SetVector<mlir::Value> &captured() const { return outer; }
   /// Appends arguments for `values`, in this order. `values` must contain all captured values.
   void capture(llvm::ArrayRef<mlir::Value> values);
@@ -54,7 +54,7 @@ private:
   void findCaptured();
 };
 
-/// Returns `info` without known contents.
+/// Returns `info` without contents that are known at compile time.
 TensorInfo withoutContents(TensorInfo info);
 
 /// Turns `entries` into values of the graph (RunTimeValues.h); nothing if one of them could not be imported.

@@ -17,7 +17,7 @@
 
 namespace lathe::damage {
 
-/// An environment variable as a number.
+/// The number in an environment variable; `fallback` if the variable is not set.
 inline int64_t numberOf(const char *variable, int64_t fallback) {
   const char *text = std::getenv(variable);
   return text ? std::atoll(text) : fallback;
@@ -37,7 +37,7 @@ inline double processorSeconds() {
 
 /// The peak resident memory of this process or of one of its children, in MiB.
 inline double mostMemory() {
-  long most = 0; // KiB
+  long most = 0; // in KiB, as getrusage counts on Linux
   for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
     rusage usage = {};
     getrusage(who, &usage);
@@ -70,7 +70,7 @@ public:
   Rounds(const Rounds &) = delete;
   Rounds &operator=(const Rounds &) = delete;
 
-  /// Goes to the next seed. False at the end.
+  /// Goes to the next seed. Returns false at the end of the round.
   bool next() {
     ++round;
     if (budget > 0 ? over() : round > 2)
@@ -83,7 +83,7 @@ public:
     return true;
   }
   uint64_t seed() const { return current; }
-  /// True when the time has passed: the rest of the round may be left out.
+  /// True if the seconds of LATHE_FUZZ_SECONDS have passed: the rest of the round may be left out.
   bool over() const { return budget > 0 && processorSeconds() - begin >= budget; }
   int64_t cases() const { return tried; }
   int64_t errors() const { return refused; }

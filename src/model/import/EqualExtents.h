@@ -30,7 +30,7 @@ void uniteEqualExtents(mlir::ModuleOp module, bool numbers);
 struct ExtentsDemanded : UnsupportedError {
   ExtentsDemanded(const UnsupportedError &error, std::map<std::string, std::vector<int64_t>> shapes)
       : UnsupportedError(error), shapes(std::move(shapes)) {}
-  std::map<std::string, std::vector<int64_t>> shapes; // as ImportOptions::shapes
+  std::map<std::string, std::vector<int64_t>> shapes; // extents by input, in the form of ImportOptions::shapes
 };
 
 /// The extents of the inputs of @main by name, -1 for symbols, if the imported operators demand numbers for some

@@ -7,14 +7,15 @@
 
 namespace lathe {
 
-/// Options of ImportOptions that not every format takes.
+/// Options of ImportOptions that only some formats take; true: the format takes the option.
 struct FormatOptions {
   bool requantizeRounding = false, signature = false, custom = false, overrides = false;
 };
 
 struct FileFormat {
-  const char *key;     // as runners name it (docs/runner-protocol.md)
-  const char *imports; // name of the importer: "tensorflow" for several keys
+  const char *key; // name of the format for runners (docs/runner-protocol.md)
+  /// Name of the importer. Several keys can have one importer ("tensorflow").
+  const char *imports;
   bool (*matches)(std::string_view path, std::string_view bytes);
   FormatOptions takes = {};
   const char *runner = "onnxruntime"; // runner that `compare` uses by default

@@ -37,11 +37,10 @@ struct Format {
   std::vector<MappedOp> mappings;
   /// Operators with an importer function. They take precedence over `mappings`.
   Handlers handlers;
-  /// Returns null for operators on tensors without subgraphs. May itself be null if the format has
-  /// no others.
+  /// Returns the importer of a node with subgraphs or on sequences; null for other nodes. The function may be null if
+  /// the format has no such operators.
   StructureHandler (*structure)(const NodeRecord &node, const std::vector<Entry> &inputs) = nullptr;
-  /// Converts a number in an attribute to an element type; `invalid` for unknown types. May be
-  /// null.
+  /// Converts a number in an attribute to an element type; `invalid` for unknown types. The function may be null.
   ElementType (*typeOf)(int64_t code) = nullptr;
   std::string (*typeName)(int64_t code) = nullptr;
   /// Names the unsupported operators in the subgraphs and functions of a node. It is called when the inputs of the node
@@ -51,9 +50,9 @@ struct Format {
   bool (*passesOn)(const NodeRecord &node) = nullptr;
 
   bool knows(const std::string &op) const;
-  /// Returns the direct mapping of `op` at `version`; without a record if there is none.
+  /// Returns the direct mapping of `op` at `version`; its record is null if there is none.
   MappedOp mapping(const std::string &op, int64_t version) const;
-  /// " (did you mean 'Conv'?)", or "".
+  /// A hint for an unknown operator: " (did you mean 'Conv'?)", or "".
   std::string suggestionFor(const std::string &op) const;
 };
 

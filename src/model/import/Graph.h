@@ -15,8 +15,7 @@ namespace lathe::source {
 
 using Values = std::vector<mlir::Value>;
 
-/// Thrown if the rank of a value depends on open extents of inputs: the model is then imported with these extents set
-/// to 1.
+/// Thrown if a rank depends on open extents of inputs. The model is then imported again with these extents set to 1.
 struct RankDepends {
   std::set<std::string> symbols;
   std::string node;
@@ -47,7 +46,7 @@ struct Scope {
   std::string prefix; // prefix of node names
   int64_t version = 0;
   int line = -1;                // index of the node of the model's graph that contains these nodes; -1: none
-  mlir::Block *block = nullptr; // block for its operations: that of @main or of a body
+  mlir::Block *block = nullptr; // block for its operations: the block of @main or of a body
   std::unordered_map<std::string, GraphValue> values;
   /// In a function: attributes of the call, or the defaults of the function.
   std::map<std::string, const AttributeRecord *> attributes;
@@ -56,7 +55,7 @@ struct Scope {
 
 class Graph {
 public:
-  /// Initializers of `model` are freed as they become constants. Messages call the file `fileName`.
+  /// `model`: its initializers are freed as they become constants. `fileName`: what messages call the file.
   Graph(mlir::MLIRContext *context, const ModelRecord &model, const Format &format, std::string fileName,
         const ImportOptions &options);
   mlir::OwningOpRef<mlir::ModuleOp> run();
@@ -95,16 +94,16 @@ private:
   Problems problems;
   UniqueNames symbolNames{"_"};
   int bodySymbols = 0;
-  std::vector<int> leftOut;                                                        // in the model's graph
-  std::vector<std::string> unknownValues;                                          // results of nodes that are left out
-  int64_t leftBehind = 0;                                                          // further nodes that are left out
+  std::vector<int> leftOut;               // indices of left-out nodes of the model's graph
+  std::vector<std::string> unknownValues; // results of nodes that are left out
+  int64_t leftBehind = 0; // number of nodes left out because they depend on results of nodes that are left out
   std::map<std::string, std::string> symbols;                                      // symbol -> name of the extent
-  std::map<std::pair<std::string, std::string>, const FunctionRecord *> functions; // by (domain, name)
+  std::map<std::pair<std::string, std::string>, const FunctionRecord *> functions; // functions by domain and name
 
   void findFunctions();
   const FunctionRecord *findFunction(const NodeRecord &node) const;
   void collectInitializers(const std::vector<TensorRecord> &initializers);
-  // Inputs.cpp
+  // Defined in Inputs.cpp.
   void declareInputs(mlir::func::FuncOp function);
   std::string symbolName(const std::string &symbol);
   TensorInfo inputInfo(const ValueRecord &input);
@@ -115,7 +114,7 @@ private:
                 const std::optional<Quantization> &quantization);
   void leaveOut(int index);
   void requireShapesUsed();
-  // Order.cpp
+  // Defined in Order.cpp.
   void declareResults();
   std::vector<int> nodesInOrder(const std::vector<std::string> &outputs);
   void importNodes(const std::vector<std::string> &outputs);

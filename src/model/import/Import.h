@@ -16,8 +16,8 @@
 
 namespace lathe {
 
-/// How quantised TFLite models round: as TensorFlow Lite's reference kernels, or as its optimised kernels, which round
-/// sums of int8 convolutions and fully connected layers once instead of twice.
+/// How quantised TFLite models round: like TensorFlow Lite's reference kernels, or like its optimised kernels, which
+/// round sums of int8 convolutions and fully connected layers once instead of twice.
 enum class RequantizeRounding { reference, optimised };
 
 struct ImportOptions {
@@ -31,10 +31,10 @@ struct ImportOptions {
   /// The user's definitions of Keras layers, by class name: files of textual IR at graph level. @main takes the layer's
   /// inputs, then its weights in the order of the file.
   std::map<std::string, std::string> custom = {};
-  /// Names of ONNX inputs with a default value that stay inputs; the other ones become constants. A name after '?' may
-  /// be missing in the model.
+  /// Names of ONNX inputs that stay inputs although they have a default value; inputs with a default value that are
+  /// not named become constants. A name after '?' may be missing in the model.
   std::set<std::string> overrides = {};
-  /// Extents of symbols by name, where inputs have them.
+  /// Extents of symbols, by name of the symbol. A name that no input has is ignored.
   std::map<std::string, int64_t> extents = {};
   /// Leaves out nodes that are not supported, and the nodes that depend on them if no extents are known. Results of
   /// these nodes become inputs if the file or `shapes` give the extents, and their operands become outputs.
@@ -47,7 +47,7 @@ inline constexpr const char *assumptionAttribute = "nn.assumption";
 inline constexpr const char *unknownValuesAttribute = "nn.unknown_values";
 /// Attribute of a module: number of its last outputs that are operands of nodes which were left out.
 inline constexpr const char *addedOutputsAttribute = "nn.added_outputs";
-/// Attribute of a module: number of nodes that were left out because they depend on such a value.
+/// Attribute of a module: number of nodes that were left out because they depend on a value of unknown extents.
 inline constexpr const char *leftBehindAttribute = "nn.left_behind";
 
 /// Reads a model: ONNX protobuf, TFLite, a TensorFlow graph, Keras or textual IR, recognised by content, or the folder of a
@@ -56,8 +56,8 @@ inline constexpr const char *leftBehindAttribute = "nn.left_behind";
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path,
                                               const ImportOptions &options = {});
 
-/// The file that importModel reads first: `path`, or the file inside the folder of a SavedModel. Throws Error for other
-/// folders.
+/// The file that importModel reads first: `path`, or the file inside the folder of a SavedModel. Throws Error for a
+/// folder that holds no SavedModel.
 std::string modelFileOf(const std::string &path);
 
 /// Origins of the tensors that the nodes of a model file write. A node that only passes a value on (Identity, Dropout)

@@ -19,12 +19,12 @@ public:
     infos.erase(value.getAsOpaquePointer());
     tensors.erase(value.getAsOpaquePointer());
   }
-  /// Elements of a small tensor that depends on constants and static extents alone, computed by the
-  /// references; null for other values.
+  /// Elements of a small tensor that depends only on constants and static extents, computed by the references; null for
+  /// other values.
   const Tensor *contents(mlir::Value value) { return contents(value, 0); }
 
 private:
-  std::unordered_map<void *, TensorInfo> infos; // by opaque value
+  std::unordered_map<void *, TensorInfo> infos; // key: the opaque pointer of the value
   std::unordered_map<void *, std::optional<Tensor>> tensors;
 
   const Tensor *contents(mlir::Value value, int level);

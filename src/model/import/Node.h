@@ -9,7 +9,7 @@
 
 namespace lathe::source {
 
-/// A value for a field of an attribute struct.
+/// A name of a field of an attribute struct with its value.
 struct Field {
   std::variant<int64_t, double, bool, std::string, ElementType, std::vector<int64_t>, std::vector<double>> value;
   Field(int64_t v) : value(v) {}
@@ -24,7 +24,7 @@ struct Field {
 };
 using Fields = std::vector<std::pair<std::string, Field>>;
 
-/// Errors thrown by a Node have no location; the graph adds it.
+/// A node that is being imported. Errors that it throws have no location; the graph adds it.
 class Node {
 public:
   Node(Graph &graph, const NodeRecord &record, mlir::Location loc, Values inputs, std::string name);
@@ -48,7 +48,7 @@ public:
   std::optional<std::vector<int64_t>> staticInts(mlir::Value value) const;
   /// Elements of a small constant of any numeric type; nothing otherwise.
   std::optional<std::vector<double>> staticDoubles(mlir::Value value) const;
-  /// Operand `index` as static integers. Throws Unsupported if it is only known at run time.
+  /// The integers of operand `index`. Throws Unsupported if they are only known at run time.
   std::vector<int64_t> requireInts(size_t index, const char *what) const;
 
   // ---- Attributes. Reading an attribute marks it as understood. A wrong kind is an Error.
@@ -59,15 +59,14 @@ public:
   std::vector<int64_t> intsAttr(const std::string &attr, std::vector<int64_t> fallback = {});
   std::vector<double> floatsAttr(const std::string &attr);
   std::vector<std::string> stringsAttr(const std::string &attr);
-  /// Returns null if the attribute is absent. A float is not rounded to its shortest decimal.
+  /// An attribute of one float; null if it is absent. It is not rounded to its shortest decimal.
   const float *rawFloatAttr(const std::string &attr) { return attribute<float>(attr); }
   const std::vector<float> *rawFloatsAttr(const std::string &attr) { return attribute<std::vector<float>>(attr); }
   const TensorRecord *tensorAttr(const std::string &attr) { return attribute<TensorRecord>(attr); }
-  /// An element type, or a number that means one in the format. Throws Unsupported for unknown
-  /// types.
+  /// An element type, or the format's number of an element type. Throws Unsupported for unknown types.
   ElementType typeAttr(const std::string &attr, ElementType fallback);
   void ignore(std::initializer_list<const char *> attrs);
-  /// Throws Error for an attribute that was never read.
+  /// Throws Error if the node has an attribute that its importer never read.
   void checkAllUnderstood() const;
 
   // ---- Results.
@@ -78,7 +77,7 @@ public:
   /// True if output `index` has a name, so that it may be used.
   bool wants(size_t index) const { return index < outputCount() && !record.outputs[index].empty(); }
   void set(size_t index, mlir::Value value);
-  Values outputs; // by position; null: not set
+  Values outputs; // results of the node by position; null: not set
 
   // ---- Building. Shapes are inferred symbolically; a violated constraint is an Error.
   mlir::Operation *emitOp(const char *mnemonic, const Values &operands, const Fields &fields = {});
@@ -88,11 +87,12 @@ public:
   mlir::Operation *emitOp(const OpRecord &record, Values operands, Attrs &attrs);
   mlir::Value constant(const TensorData &data) { return graph.constant(data, name, loc); }
   mlir::Value constantInts(const std::vector<int64_t> &dims, const std::vector<int64_t> &values);
-  /// Creates a constant of a float or integer type.
+  /// Creates a constant scalar of a float or integer type.
   mlir::Value constantScalar(ElementType type, double value);
-  /// Reshapes `x` to `dims`. Extents that are not constant are extents of x in the same order; one may differ.
+  /// Reshapes `x` to `dims`. Extents of `dims` that are not constant are extents of x, in the same order; one of them
+  /// may differ.
   mlir::Value reshape(mlir::Value x, const Dims &dims);
-  /// Expands `x` to `dims`. Extents that are not constant are extents of `like` in the same order.
+  /// Expands `x` to `dims`. Extents of `dims` that are not constant are extents of `like`, in the same order.
   mlir::Value expand(mlir::Value x, const Dims &dims, mlir::Value like);
   mlir::Value cast(mlir::Value x, ElementType type);
 

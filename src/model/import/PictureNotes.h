@@ -9,7 +9,7 @@
 namespace lathe {
 
 struct PictureNotes {
-  std::string range; // of pixels before mean and deviation: "0..255", "0..1" or "-1..1"; "": not stated
+  std::string range; // range of pixels before mean and deviation: "0..255", "0..1" or "-1..1"; "": not stated
   std::vector<double> mean, deviation; // one for all channels, or one a channel; empty: 0 and 1
   std::string channels;                // "rgb" or "bgr"; "": not stated
   std::vector<std::string> labels;     // names of the classes; empty: not stated
@@ -21,7 +21,7 @@ struct PictureNotes {
 PictureNotes pictureNotes(const std::string &path, size_t number);
 
 namespace tflite {
-/// Reads the notes from the bytes of a whole file.
+/// Like the function for a file, from the bytes of the whole file.
 PictureNotes pictureNotes(std::string_view bytes, const std::string &path, size_t number);
 } // namespace tflite
 namespace onnx {

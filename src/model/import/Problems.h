@@ -13,7 +13,7 @@ namespace lathe {
 struct ImportIssue {
   std::string node;  // name; "" for an input of the graph
   std::string op;    // name of the operator in the source format: "Conv"
-  int64_t opset = 0; // version of the operator set that the node is of
+  int64_t opset = 0; // version of the operator set that the node belongs to
   std::string type;  // element type of its first operand; "" where unknown
   std::string reason;
 };

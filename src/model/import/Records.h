@@ -27,15 +27,15 @@ struct TensorData {
   std::vector<std::string> strings; // elements of string tensors
 };
 
-/// Product of `dims`. Throws Error, beginning with `what`, for negative extents and for more than
-/// 2^42 elements.
+/// Number of elements of a tensor with extents `dims`. Throws Error, beginning with `what`, for negative extents and
+/// for more than 2^42 elements.
 int64_t checkedElements(const std::vector<int64_t> &dims, const std::string &what);
 
 /// A tensor of the file, decoded on demand.
 struct TensorRecord {
   std::string name;
-  ElementType type = ElementType::invalid; // invalid: unknown type
-  std::string typeName;                    // name in the format, for messages
+  ElementType type = ElementType::invalid; // element type; invalid: Lathe does not have the type
+  std::string typeName;                    // name of the element type in the format, for messages
   /// Decodes the tensor. Throws Error, beginning with `what` ("initializer 'w'"), unless type,
   /// extents and data agree.
   std::function<TensorData(const std::string &what)> read;
@@ -57,13 +57,13 @@ struct ExtentRecord {
 struct ValueRecord {
   std::string name;
   ValueKind kind = ValueKind::tensor;
-  std::string other; // of what has no kind, for messages: "a map"; else ""
+  std::string other; // what a value of another kind is, for messages: "a map"; "" for the known kinds
   ElementType type = ElementType::invalid;
   std::string typeName;
   std::optional<std::vector<ExtentRecord>> extents; // empty: unknown rank
-  std::optional<Quantization> quantization = {};    // for integers that stand for real numbers
+  std::optional<Quantization> quantization = {};    // present for integers that stand for real numbers
 
-  /// A value with nothing but a name.
+  /// A record with this name and no other information.
   static ValueRecord named(const std::string &name) {
     ValueRecord value;
     value.name = name;
@@ -79,8 +79,8 @@ struct AttributeRecord {
   std::variant<std::monostate, int64_t, float, std::string, ElementType, TensorRecord, std::vector<int64_t>,
                std::vector<float>, std::vector<std::string>, ValueRecord, OtherKind>
       value;
-  std::vector<GraphRecord> graphs; // bodies and branches
-  std::string parameter;           // in a function: attribute of the call with the value; "" elsewhere
+  std::vector<GraphRecord> graphs; // subgraphs: bodies and branches
+  std::string parameter; // in a function: name of the attribute of the call that gives the value; "" elsewhere
 };
 
 struct NodeRecord {
@@ -89,10 +89,10 @@ struct NodeRecord {
   std::string op;
   std::vector<std::string> inputs, outputs; // names of tensors; "": absent optional operand
   std::vector<AttributeRecord> attributes;
-  const void *source = nullptr; // the parsed node, if the format's importers read it
+  const void *source = nullptr; // the parsed node, for importers that read it; null if none do
 };
 
-/// Nodes may be in any order. Names are names of tensors.
+/// The nodes and values of a graph, in any order. They refer to tensors by name.
 struct GraphRecord {
   std::vector<NodeRecord> nodes;
   std::vector<ValueRecord> inputs, outputs;
@@ -104,18 +104,18 @@ struct GraphRecord {
 /// A function: the nodes that replace a node with its name and domain.
 struct FunctionRecord {
   std::string domain, name;
-  std::optional<int64_t> version; // version of the operator set of its nodes; empty: as the caller
+  std::optional<int64_t> version; // version of the operator set of its nodes; empty: the version of the caller
   std::vector<std::string> inputs, outputs;
   std::vector<AttributeRecord> defaults;
   std::vector<NodeRecord> nodes;
 };
 
 struct ModelRecord {
-  int64_t version = 0; // of the operator set
+  int64_t version = 0; // version of the operator set
   std::string producer;
   GraphRecord graph;
   std::vector<FunctionRecord> functions;
-  std::shared_ptr<void> storage; // the parsed file, which the tensors read
+  std::shared_ptr<void> storage; // keeps the parsed file alive, from which the tensors are read
 };
 
 /// Returns `name` without characters that would break the line of a message.

@@ -5,25 +5,26 @@
 
 namespace lathe::source {
 
-/// Emits operators at the insertion point of `graph`, at `loc`.
+/// Turns entries into values of the graph. Operators are emitted at the insertion point of `graph`, at `loc`.
 struct RunTimeValues {
   Graph &graph;
   mlir::Location loc;
-  std::string name; // of the node or the output, for messages
+  std::string name; // name of the node or of the output, for messages
 
-  /// The value of an entry: a sequence of known tensors becomes nn.sequence_construct, an empty optional nn.optional.
-  /// `type` is the element type of an empty entry that states none. Throws Unsupported if neither is known.
+  /// Turns an entry into a value of the graph: a sequence of known tensors into nn.sequence_construct, an empty
+  /// optional into nn.optional. `type` is the element type of an empty entry that states none. Throws Unsupported if
+  /// neither is known.
   mlir::Value of(const Entry &entry, ElementType type = ElementType::invalid);
-  /// Like `of`, but put into an optional or taken out of an optional if `kind` asks for it.
+  /// Like `of`, but wraps the value in an optional, or takes it out of its optional, if `kind` demands that.
   mlir::Value as(const Entry &entry, ValueKind kind, ElementType type);
-  /// The value of an output, converted to the kind that the model declares.
+  /// Turns the entry of an output into a value of the kind that the model declares.
   mlir::Value declared(const Entry &entry, const ValueRecord &record);
 
 private:
   mlir::Value emit(const char *mnemonic, llvm::ArrayRef<mlir::Value> operands, Attrs &attrs);
 };
 
-/// Emits nn.string_constant.
+/// Emits nn.string_constant, a tensor of texts.
 mlir::Value stringConstant(mlir::OpBuilder &builder, mlir::Location loc, const std::vector<int64_t> &dims,
                            const std::vector<std::string> &strings);
 

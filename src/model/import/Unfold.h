@@ -15,21 +15,21 @@ struct StructureNode {
   const NodeRecord &record;
   mlir::Location loc;
   std::string name;
-  int line; // index of the node of the model's graph
+  int line; // index of the node in the model's graph
   std::vector<Entry> inputs, outputs;
 
-  /// Emits operators that belong to this node.
+  /// A builder of operators that belong to this node.
   Node builder() { return Node(graph, record, loc, {}, name); }
   const Entry &in(size_t index) const;
   mlir::Value tensor(size_t index) const;
-  /// The tensors of an operand that is a known sequence.
+  /// The tensors of operand `index`, which must be a sequence known at compile time.
   const Values &sequence(size_t index) const;
-  /// Returns null if the node has no attribute of that name.
+  /// The attribute `name` of the node; null if it has none.
   const AttributeRecord *attr(const std::string &name) const;
   int64_t intAttr(const std::string &name, int64_t fallback) const;
-  /// Returns `count` zeros if the attribute is absent.
+  /// The integers in an attribute; `count` zeros if it is absent.
   std::vector<int64_t> intsAttr(const std::string &name, size_t count) const;
-  /// Returns a graph attribute. Throws Error if it is missing.
+  /// The subgraph in an attribute. Throws Error if the attribute is missing.
   const GraphRecord &subgraph(const std::string &name) const;
   /// Returns the single element of a tensor that is known at compile time.
   std::optional<int64_t> scalar(const Entry &entry) const;
@@ -43,19 +43,19 @@ void limitUnfolding(StructureNode &node);
 class Body {
 public:
   Body(StructureNode &node, const GraphRecord &graph);
-  /// `prefix` precedes the names of the nodes of the iteration.
+  /// Imports the nodes of one iteration and returns its outputs. `prefix` precedes the names of these nodes.
   std::vector<Entry> run(StructureNode &node, const std::vector<Entry> &inputs, const std::string &prefix);
 
 private:
   const GraphRecord &graph;
-  Scope constants; // scope around all iterations
+  Scope constants; // names visible to all iterations: the initializers of the body
 };
 
-/// Replaces the node by the outputs of a subgraph without inputs.
+/// Imports a subgraph without inputs in place of the node; returns its outputs.
 std::vector<Entry> importBranch(StructureNode &node, const GraphRecord &graph);
 /// True if every entry was imported; otherwise an issue has been reported.
 bool allImported(const std::vector<Entry> &entries);
-/// Replaces a call by the nodes of the function.
+/// Imports the nodes of a function in place of its call.
 void importFunctionCall(StructureNode &node, const FunctionRecord &function);
 
 } // namespace lathe::source

@@ -14,7 +14,7 @@ class UnusedDefinitions : public Error {
 public:
   UnusedDefinitions(const std::string &message, std::vector<std::string> unused)
       : Error(message), classes(std::move(unused)) {}
-  std::vector<std::string> classes; // of layers and activations
+  std::vector<std::string> classes; // the names: classes of layers, and activations
 };
 
 } // namespace lathe

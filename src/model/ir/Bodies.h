@@ -17,9 +17,10 @@ struct BodyRef {
 /// the node for a body that does not exist.
 llvm::SmallVector<BodyRef> bodiesOf(mlir::Operation *op);
 
-/// Names of the attributes that name the bodies of `op`, in the same order.
+/// Names of the attributes of `op` that name its bodies, in the order of bodiesOf.
 llvm::SmallVector<llvm::StringRef> bodyAttributes(mlir::Operation *op);
-/// A free name for a body of `module`: `wanted` in the characters of MLIR's symbols, with a number if it is taken.
+/// A name for a body that is free in `module`: `wanted`, with the characters that MLIR's symbols allow, and with a
+/// number if it is taken.
 std::string freeBodyName(mlir::ModuleOp module, const std::string &wanted);
 
 /// The last operands of nn.if and nn.loop, which are passed to the bodies unchanged, and the index of the argument of
@@ -34,7 +35,7 @@ mlir::OperandRange carriedBy(LoopOp loop);
 /// The first arguments of the body of nn.loop are the iteration number and the condition; the carried values follow.
 inline constexpr unsigned loopHeader = 2;
 
-/// Removes bodies of `module` that no operation of its @main runs.
+/// Removes the bodies in `module` that no operation of its @main runs.
 void eraseUnusedBodies(mlir::ModuleOp module);
 
 } // namespace lathe::nn

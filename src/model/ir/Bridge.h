@@ -14,7 +14,7 @@
 
 namespace lathe {
 
-/// True if `op` is the nn operator `mnemonic`; false for null.
+/// True if `op` is the operator `mnemonic` of the nn dialect; false if `op` is null.
 bool isOp(mlir::Operation *op, std::string_view mnemonic);
 inline bool isOp(mlir::Value value, std::string_view mnemonic) { return isOp(value.getDefiningOp(), mnemonic); }
 
@@ -31,7 +31,7 @@ template <class T> T attrsAs(mlir::Operation *op) { return static_cast<const T &
 /// Sets the MLIR attributes of `op` from the struct.
 void setAttrs(mlir::Operation *op, Attrs &attrs);
 
-/// Operands by position in the record; null: absent optional operand. Values of a variadic operand
+/// The operands of an operator by position in its record; null: absent optional operand. Values of a variadic operand
 /// come last.
 llvm::SmallVector<mlir::Value> operandsByRecord(mlir::Operation *op);
 
@@ -45,7 +45,7 @@ mlir::Value buildValue(mlir::OpBuilder &builder, mlir::Location loc, llvm::Strin
                        llvm::ArrayRef<mlir::Value> operands, Attrs &&attrs);
 
 mlir::Type toMlir(mlir::MLIRContext *context, ElementType type);
-/// Returns `invalid` for types that nn does not have.
+/// The element type of an MLIR type; `invalid` for types that nn does not have.
 ElementType toElementType(mlir::Type type);
 
 /// Type of a value, with its contents if it is a constant. `?` extents become unknown Dims. A sequence or optional has
@@ -62,7 +62,7 @@ BlockedAttr layoutOf(mlir::Value value);
 struct ConstantData {
   ElementType type;
   std::vector<int64_t> dims;
-  llvm::ArrayRef<char> bytes; // one element if `splat`
+  llvm::ArrayRef<char> bytes; // the elements; one element if `splat`
   bool splat;
 };
 ConstantData constantData(mlir::ElementsAttr attr);

@@ -9,7 +9,7 @@
 
 namespace lathe::nn {
 
-/// A rule with the node that needs it: "model.onnx: node 12 'fc' (Gemm, opset 13)".
+/// A rule over extents, with the node that needs it: "model.onnx: node 12 'fc' (Gemm, opset 13)".
 struct NodeRule {
   ExtentRule rule;
   std::string node;
@@ -20,7 +20,8 @@ struct NodeRule {
 /// SymbolicShapes.
 std::vector<NodeRule> extentRules(mlir::func::FuncOp function);
 
-/// SymbolicShapes of `function`; `rules` receives the rules over the same symbols, unknown extents included.
+/// Describes the values of `function` (SymbolicShapes). `rules` receives the rules over its symbols, also over unknown
+/// extents.
 SymbolicShapes shapesWithRules(mlir::func::FuncOp function, std::vector<NodeRule> &rules);
 
 } // namespace lathe::nn

@@ -12,8 +12,8 @@ namespace lathe {
 /// Returns @main. Throws Error if the module has none.
 mlir::func::FuncOp mainFunction(mlir::ModuleOp module);
 
-/// Names of its arguments and results for callers: `nn.name`, or "input0", "output0". Names are unique among inputs and
-/// among outputs: the second of two results "y" is "y:1".
+/// Names of the arguments and the results of @main for callers: `nn.name`, or "input0", "output0". Names are unique
+/// among inputs and among outputs: the second of two results "y" is "y:1".
 std::vector<std::string> inputNames(mlir::func::FuncOp main);
 std::vector<std::string> outputNames(mlir::func::FuncOp main);
 

@@ -49,15 +49,15 @@ private:
   [[noreturn]] void failMissing(const std::string &constant) const;
 };
 
-/// Positions of operations in the text.
+/// The positions of operations in a text that was parsed.
 class TextPlaces {
 public:
   TextPlaces(const mlir::AsmParserState &state, const llvm::SourceMgr &source, const std::string &path);
 
-  /// "line 12: MESSAGE (m.onnx: node 3 'conv1' (Conv))".
+  /// Adds the place of `op` to a message: "line 12: MESSAGE (m.onnx: node 3 'conv1' (Conv))".
   std::string at(mlir::Operation *op, const std::string &message) const;
 
-  /// Runs the MLIR verifier. Returns its first message in the form of `at`, or "".
+  /// Runs the MLIR verifier. Returns its first message with the place, as `at` writes it, or "".
   std::string verify(mlir::ModuleOp module) const;
 
 private:

@@ -20,7 +20,7 @@ namespace lathe::nn {
 struct PackedWeights {
   mlir::Value codes, scale, zero;             // zero: null if missing
   int64_t blocks = 1, steps = 0, columns = 0; // steps of a block
-  llvm::SmallVector<mlir::Operation *> ops;   // in order; the last one gives K x N
+  llvm::SmallVector<mlir::Operation *> ops;   // operators that compute the weights, in order; the last one gives K x N
 };
 
 /// The packed weights of `product`, a matmul or gemm of float32 values; nothing for other operators. Codes, scale and
@@ -28,7 +28,7 @@ struct PackedWeights {
 /// weights have no other users.
 std::optional<PackedWeights> packedWeightsOf(mlir::Operation *product);
 
-/// Builds the weights from constants.
+/// Builds the operators of packed weights from constants; returns the weights.
 mlir::Value buildPackedWeights(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value codes, mlir::Value scale,
                                mlir::Value zero);
 

@@ -1,13 +1,4 @@
-// QuantizeLinear and DequantizeLinear as nn operators.
-//
-// The nn dialect has no operators for them. They are spelled out:
-//
-//   quantise:   cast(clip(round(x / scale) + zero point, limits of the type), type)
-//   dequantise: (cast(x, f32) - zero point) * scale
-//
-// The importer writes this form, quantize/ builds it, the exporter turns it back into QuantizeLinear and
-// DequantizeLinear, and passes/rewrites/RecognizeQuantized.cpp makes integer kernels of it. A zero point of zero may be
-// missing. Scales and zero points are constants with one value, or one value a position along one axis.
+// Recognises and builds ONNX's QuantizeLinear and DequantizeLinear as nn operators.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -21,16 +12,16 @@ namespace lathe::nn {
 struct QuantizedScale {
   ElementType type = ElementType::invalid; // type of the integers: i8, u8, i16, u16 or i32
   std::vector<double> scale;               // one value, or one a position along `axis`
-  std::vector<double> zeroPoint;           // as many as `scale`
+  std::vector<double> zeroPoint;           // as many values as `scale`
   std::optional<int64_t> axis;             // nothing: one value for the whole tensor
 
   bool perTensor() const { return scale.size() == 1; }
   bool operator==(const QuantizedScale &) const = default;
 };
 
-/// One quantise or dequantise in a graph.
+/// A quantise or a dequantise that is spelled out in a graph.
 struct QuantizedForm {
-  mlir::Value x; // operand
+  mlir::Value x; // operand of the whole form
   QuantizedScale scale;
   llvm::SmallVector<mlir::Operation *> ops; // all operators of the form, in order; the last one gives the result
 };

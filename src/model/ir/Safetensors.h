@@ -30,7 +30,7 @@ public:
 
   /// True if the format has a name for the type; elements of other types are stored as bytes.
   static bool hasType(ElementType type);
-  /// Maps a file. Throws Error if header and file do not agree.
+  /// Maps a file into memory and reads its header. Throws Error if header and file do not agree.
   static Safetensors open(const std::string &path);
   const std::vector<Entry> &entries() const { return list; }
   std::string_view bytes(const Entry &entry) const { return data.substr(entry.begin, entry.end - entry.begin); }
@@ -43,9 +43,9 @@ private:
 
 class SafetensorsWriter {
 public:
-  /// Adds an entry. `bytes` must live until `write`.
+  /// Adds an entry to a new file. `bytes` must live until `write`.
   void add(const std::string &name, ElementType type, const std::vector<int64_t> &dims, std::string_view bytes);
-  /// Writes all entries. Returns the number of bytes.
+  /// Writes a file with all added entries. Returns its number of bytes.
   uint64_t write(PendingFile &file) const;
 
 private:

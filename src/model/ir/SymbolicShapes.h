@@ -12,10 +12,10 @@ namespace lathe::nn {
 /// Attribute of an operation that computes extents of its results at run time: their symbols, one text for every axis
 /// of every result, "" if the shape function gives the extent.
 inline constexpr const char *extentsAttribute = "nn.extents";
-/// Attribute of a kernel's argument: its elements as texts of extents.
+/// Attribute of a kernel's argument that holds extents: its elements, as texts like those of `nn.dims`.
 inline constexpr const char *contentsAttribute = "nn.contents";
 
-/// The name in `nn.extents` for an axis of a result; "" if there is none.
+/// The name that `nn.extents` of `op` gives axis `axis` of result `result`; "" if there is none.
 llvm::StringRef nameOfExtent(mlir::Operation *op, unsigned result, size_t axis);
 
 /// Runs the shape functions over the body of `function` in order. Extents of arguments come from their attribute
@@ -23,16 +23,16 @@ llvm::StringRef nameOfExtent(mlir::Operation *op, unsigned result, size_t axis);
 /// func.call into its callee, and nn.if and nn.loop into their bodies. Does not change the IR.
 class SymbolicShapes {
 public:
-  /// Throws Error with the node if a constraint is violated.
+  /// Describes the values of `function`. Throws Error with the node if a constraint is violated.
   explicit SymbolicShapes(mlir::func::FuncOp function);
-  /// Like the other constructor, with given descriptions of the arguments.
+  /// The same with given descriptions of the function's arguments.
   SymbolicShapes(mlir::func::FuncOp function, llvm::ArrayRef<TensorInfo> arguments);
 
   /// Extents and, for small integer tensors, contents of a value. Data-dependent extents are unknownDim(). A value that
   /// was added to the IR later is described by its type.
   TensorInfo of(mlir::Value value) const;
 
-  /// Descriptions of the returned values.
+  /// Descriptions of the values that the function returns.
   std::vector<TensorInfo> results() const;
 
   /// Sets the description of `value`, for passes that create values.

@@ -13,7 +13,7 @@ struct TensorOrigin {
   size_t used = 0;   // position among the used outputs of the node
 };
 
-/// Origins by tensor name.
+/// Origins of the tensors of a file, by tensor name.
 using TensorOrigins = std::map<std::string, TensorOrigin>;
 
 } // namespace lathe

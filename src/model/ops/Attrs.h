@@ -32,16 +32,16 @@ struct Attrs {
   virtual ~Attrs() = default;
   virtual void visit(AttrVisitor &visitor) = 0;
   virtual std::unique_ptr<Attrs> clone() const = 0;
-  /// Returns the attributes of the same operator with default values.
+  /// Attributes of the same operator, all with default values.
   virtual std::unique_ptr<Attrs> defaults() const = 0;
 };
 
-/// Binary form for plans (a flexbuffers map). `decodeAttrs` throws Error for malformed bytes and
+/// Encode and decode attributes for plans, as a flexbuffers map. `decodeAttrs` throws Error for malformed bytes and
 /// keeps the default of a missing field.
 std::vector<uint8_t> encodeAttrs(Attrs &attrs);
 void decodeAttrs(const std::vector<uint8_t> &bytes, Attrs &attrs);
 
-/// Text for messages, "strides=[2, 2], group=1"; fields with default values are left out.
+/// Attributes as text for messages, "strides=[2, 2], group=1"; fields with default values are left out.
 std::string describe(const Attrs &attrs);
 
 } // namespace lathe

@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-constexpr int64_t contractRows = 64, contractColumns = 64; // of one block
+constexpr int64_t contractRows = 64, contractColumns = 64; // largest extents of a block of results
 constexpr int64_t contractDepth = 256;                     // reduction steps packed at a time
 
 /// Columns of a panel. Four rows of sums fit the registers of any 64-bit machine.

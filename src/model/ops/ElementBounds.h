@@ -12,11 +12,11 @@ namespace lathe {
 
 /// Element i of an operand must be from least[i % n] to most[i % n], with n = least.size() = most.size().
 struct ElementBound {
-  size_t operand; // position in the record
+  size_t operand; // position of the operand in the operator's record
   Dims least, most;
 };
 
-/// For shape functions: states a bound. Has an effect only during elementBounds.
+/// For shape functions: states a bound. Ignored outside of a call of elementBounds.
 void boundElements(size_t operand, Dims least, Dims most);
 /// Like boundElements, for indices of which negative ones count from the end: element i belongs to an axis of extents[i
 /// % n] elements.

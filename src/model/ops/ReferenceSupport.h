@@ -16,7 +16,7 @@
 
 namespace lathe {
 
-/// Calls f(T()) with T = float, double, int64_t or uint64_t.
+/// Calls f(T()) with the type T in which references compute `type`: float, double, int64_t or uint64_t.
 template <class F> void forNumber(ElementType type, F &&f) {
   switch (type) {
   case ElementType::f32:
@@ -32,8 +32,8 @@ template <class F> void forNumber(ElementType type, F &&f) {
   }
 }
 
-/// The least and the greatest number of `kept`, the type in which a result is stored; T is the wider type in which it
-/// is computed. They are max and min over no elements.
+/// The least and the greatest number of `kept`, the type in which a result is stored, as numbers of T, the wider type
+/// in which the result is computed. A max (min) over no elements gives the least (greatest) number.
 template <class T> T leastOf(ElementType kept) {
   if constexpr (std::is_floating_point_v<T>)
     return -std::numeric_limits<T>::infinity();
@@ -77,7 +77,7 @@ inline int64_t countOf(std::span<const int64_t> dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>());
 }
 
-/// Row-major strides in elements.
+/// Strides of a row-major tensor with the extents `dims`, in elements.
 std::vector<int64_t> stridesOf(std::span<const int64_t> dims);
 
 /// Strides to read `operand` at positions of `dims`, to which it broadcasts (0 on broadcast axes).
@@ -88,7 +88,7 @@ std::vector<int64_t> broadcastStrides(std::span<const int64_t> operand, std::spa
 Tensor lessZeroPoint(const ReferenceCall &call, const Tensor &value, const Tensor &zero,
                      std::span<const int64_t> zeroDims);
 
-/// Integer arithmetic wraps around.
+/// Sum, difference and product of elements; integers wrap around.
 template <class T> T wrapAdd(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
     return a + b;
@@ -152,7 +152,7 @@ public:
   }
 
   int64_t count() const { return countOf(extents); }
-  /// Stride of operand n along the innermost run.
+  /// Elements between neighbours of operand n in the innermost run.
   int64_t innerStride(size_t n) const { return steps.back()[n]; }
 
   /// Calls body(position, offsets, length) for runs that cover the positions [begin, end) in order.
@@ -178,12 +178,12 @@ private:
   std::vector<std::array<int64_t, N>> steps;
 };
 
-/// y[position in dims] = x[offset + sum of index * stride]. Covers transposes, slices, broadcasts
-/// and blocks.
+/// Copies elements: y at a position of `dims` = x[offset + sum of index * stride over all axes]. Covers transposes,
+/// slices, broadcasts and blocks.
 void copyStrided(const ReferenceCall &call, const Tensor &x, Tensor &y, std::span<const int64_t> dims,
                  const std::vector<int64_t> &strides, int64_t offset = 0);
 
-/// Copies `value` into the storage of `out` if it has any, else replaces `out` by `value`.
+/// Copies `value` into the storage of `out`, or replaces `out` by `value` if `out` has no storage.
 void assign(Tensor &out, const Tensor &value);
 
 } // namespace lathe

@@ -48,7 +48,7 @@ inline Tensor i32(Shape dims, std::initializer_list<int32_t> values) {
 inline Tensor bools(Shape dims, std::initializer_list<bool> values) {
   return Tensor::of<bool>(std::move(dims), values);
 }
-/// 0, 1, 2, ... as f32.
+/// A tensor of f32 with the elements `start`, `start` + 1, ...
 inline Tensor counting(Shape dims, double start = 0) {
   Tensor t(ElementType::f32, std::move(dims));
   for (int64_t i = 0; i < t.elements(); ++i)

@@ -14,7 +14,7 @@ struct OperandRecord {
   const char *name;
   bool optional;
   bool variadic;
-  /// Attribute that takes the value of this operand when it is constant; "": none.
+  /// Attribute of the operator that gets this operand's value when the value is constant; "": there is none.
   const char *staticAttribute;
 };
 
@@ -28,11 +28,11 @@ struct AttrRecord {
 struct FormatMapping {
   const char *format; // "onnx"
   const char *op;
-  int since, until;                     // versions of the format's operator set, inclusive (ONNX: opsets)
-  bool direct;                          // operands in order, attributes by name
-  std::span<const char *const> renames; // "format_name=field"
+  int since, until; // first and last version of the format's operator set (ONNX: opset) with this mapping
+  bool direct;      // a node becomes this operator: operands in the same order, attributes by name
+  std::span<const char *const> renames; // attributes with another name in the format: "format_name=field"
 
-  /// Name in the format of the attribute `field` of the record.
+  /// Name of the record's attribute `field` in the format.
   std::string attribute(std::string_view field) const;
 };
 
@@ -47,31 +47,30 @@ struct OpRecord {
   bool variadicResult;
   bool takesValues; // operands may be sequences and optionals; the reference gets values unchanged
   std::span<const AttrRecord> attrs;
-  std::span<const FormatMapping> mappings; // of all formats
+  std::span<const FormatMapping> mappings; // mappings of all formats
   std::span<const char *const> benchmarkAxes;
 
-  std::unique_ptr<Attrs> (*makeAttrs)(); // with default values
+  std::unique_ptr<Attrs> (*makeAttrs)(); // makes the operator's attributes, with default values
   InferResult (*infer)(const Attrs &attrs, const InferInputs &in);
-  /// Operations of one evaluation; a multiply-accumulate counts as two. `in` and `out` as for
-  /// `infer`.
+  /// Number of operations of one evaluation; a multiply-accumulate counts as two. `in` and `out` as for `infer`.
   Dim (*flops)(const Attrs &attrs, const InferInputs &in, const InferInputs &out);
 
-  /// True if an operator of `format` is imported as this one.
+  /// True if some operator of `format` is imported as this operator.
   bool isIn(std::string_view format) const;
   bool compiled() const { return std::string_view(lowering) != "reference"; }
 };
 
-/// All operators, sorted by name.
+/// The records of all operators, sorted by name.
 std::span<const OpRecord> opRecords();
 /// Returns the record called `name`, or null.
 const OpRecord *findOp(std::string_view name);
 
-/// A record with one of its mappings.
+/// An operator's record together with one of its mappings.
 struct MappedOp {
   const OpRecord *record = nullptr;
   const FormatMapping *mapping = nullptr;
 };
-/// The direct mappings of `format`.
+/// All direct mappings of the operators of `format`.
 std::vector<MappedOp> mappings(std::string_view format);
 /// Returns the mapping in `among` for operator `op` at `version` of the operator set; without a
 /// record if there is none.

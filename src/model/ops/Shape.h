@@ -35,8 +35,8 @@ struct TensorInfo {
   bool isTensor() const { return kind == ValueKind::tensor; }
 };
 
-/// An extent that depends on data (NonZero), the symbol "?". The executor allocates the result when the reference
-/// returns.
+/// An extent that depends on data, such as an extent of the result of NonZero: the symbol "?". The executor allocates
+/// the result when the reference returns.
 Dim unknownDim();
 bool isUnknown(const Dim &dim);
 
@@ -45,7 +45,7 @@ bool isUnknown(const Dim &dim);
 using InferInputs = std::vector<const TensorInfo *>;
 using InferResult = std::vector<TensorInfo>;
 
-/// Broadcasts two shapes by the rules of NumPy and ONNX. Throws Error with both shapes.
+/// The extents to which two shapes broadcast, by the rules of NumPy and ONNX. Throws Error with both shapes.
 Dims broadcast(const Dims &a, const Dims &b);
 
 /// Maps `axis` from [-rank, rank) to [0, rank). Throws Error with `what` otherwise.
@@ -54,7 +54,7 @@ int64_t normalizeAxis(int64_t axis, int64_t rank, const char *what);
 /// Maps axes to [0, rank). Throws Error with `what` for an axis outside the range or given twice.
 std::vector<int64_t> normalizeAxes(const std::vector<int64_t> &axes, int64_t rank, const char *what);
 
-/// Returns operand `index`; null if absent.
+/// Operand `index` of a shape function; null if absent.
 inline const TensorInfo *operand(const InferInputs &in, size_t index) {
   return index < in.size() ? in[index] : nullptr;
 }
@@ -62,24 +62,26 @@ inline const TensorInfo *operand(const InferInputs &in, size_t index) {
 /// False if both extents are constant and differ, else true. If the answer depends on symbols, the
 /// active RuleRecorder keeps the comparison as a rule (ops/ShapeRules.h).
 bool mayAgree(const Dim &a, const Dim &b);
-/// True if the form of the extent shows that it is not negative. Symbols are not negative.
+/// True if the formula of an extent shows that it cannot be negative. Symbols are never negative.
 bool isNonNegative(const Dim &dim);
 
-/// Throw Error, starting with `constraint`, unless the type is a float, a number (not bool or
-/// string), or an 8-bit integer.
+/// Throw Error, starting with `constraint`, unless the type is a float (requireFloat), a number, which excludes bool
+/// and string (requireNumber), or an 8-bit integer (requireByte).
 void requireFloat(ElementType type, const char *constraint);
 void requireNumber(ElementType type, const char *constraint);
 void requireByte(ElementType type, const char *constraint);
 
-/// Joins the descriptions of two values, which are not tensors: extents of tensors that differ are unknown.
+/// Describes a value that may be either of two sequences or optionals: where extents of their tensors differ, they are
+/// unknown.
 TensorInfo commonItems(const TensorInfo &a, const TensorInfo &b);
-/// `info` as one of the tensors of a sequence: extents that depend on symbols are unknown.
+/// The extents `dims` of a tensor, for a description of all tensors of a sequence: extents that depend on symbols
+/// become unknown.
 Dims itemDims(const Dims &dims);
 
-/// `rank` unknown extents.
+/// Extents of a tensor of rank `rank` of which nothing else is known.
 Dims unknownDims(size_t rank);
 
-/// Largest number of elements with known contents, and largest rank.
+/// Largest number of elements whose contents are known to shape functions; largest rank of a tensor.
 constexpr size_t maxContents = 64;
 constexpr size_t maxRank = 32;
 

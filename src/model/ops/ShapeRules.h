@@ -13,15 +13,15 @@ namespace lathe {
 // on symbols returns true and is kept as a rule by the active RuleRecorder. So a shape function must ask only for
 // conditions that its operands must satisfy.
 
-/// a == 1 or a == wanted.
+/// False only if known to fail: a == 1 or a == wanted.
 bool mayBroadcast(const Dim &a, const Dim &wanted);
-/// a == b, or either is 1.
+/// False only if known to fail: a == b, or either is 1.
 bool mayMeet(const Dim &a, const Dim &b);
-/// a >= least.
+/// False only if known to fail: a >= least.
 bool mayReach(const Dim &a, const Dim &least);
-/// a == divisor, or a is a multiple of divisor > 0.
+/// False only if known to fail: a == divisor, or a is a multiple of divisor > 0.
 bool mayDivide(const Dim &divisor, const Dim &a);
-/// extent > 0, or `results` have no elements, so that no element is read from the axis.
+/// False only if known to fail: extent > 0, or `results` have no elements, so that no element is read from the axis.
 bool mayIndex(const Dim &extent, const Dims &results);
 
 /// True if a contraction multiplies values of one type by weights of the other: both types are equal, or values that

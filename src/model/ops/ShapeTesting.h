@@ -10,7 +10,7 @@
 
 namespace lathe::shape_testing {
 
-/// A type and extents from a text such as "f32 N 3 224".
+/// Describes a tensor by a text of its type and extents, such as "f32 N 3 224".
 inline TensorInfo tensor(const std::string &text) {
   std::istringstream words(text);
   std::string word;
@@ -21,7 +21,7 @@ inline TensorInfo tensor(const std::string &text) {
   return info;
 }
 
-/// An i64 vector with known values such as "N 3 224".
+/// Describes an i64 vector with known contents, such as "N 3 224".
 inline TensorInfo values(const std::string &text) {
   TensorInfo info = tensor("i64 " + text);
   info.contents = info.dims;
@@ -38,7 +38,7 @@ inline InferResult inferAll(const char *op, const Attrs &attrs, const std::vecto
 }
 inline const TensorInfo absent{};
 
-/// The first result as "f32 N 64 112 112".
+/// Runs a shape function. Returns the first result as text, "f32 N 64 112 112".
 inline std::string infer(const char *op, const Attrs &attrs, const std::vector<TensorInfo> &operands) {
   TensorInfo y = inferAll(op, attrs, operands).at(0);
   std::string text(name(y.type));
@@ -46,7 +46,7 @@ inline std::string infer(const char *op, const Attrs &attrs, const std::vector<T
     text += " " + (isUnknown(d) ? "?" : d.str());
   return text;
 }
-/// The known contents of the first result, or "unknown".
+/// Runs a shape function. Returns the known contents of the first result as text, or "unknown".
 inline std::string contents(const char *op, const Attrs &attrs, const std::vector<TensorInfo> &operands) {
   TensorInfo y = inferAll(op, attrs, operands).at(0);
   if (!y.contents)
@@ -60,7 +60,7 @@ inline std::string contents(const char *op, const Attrs &attrs, const std::vecto
 /// Constraints that a test has violated.
 inline std::set<std::string> violated;
 
-/// Expects an Error that names the constraint.
+/// Runs a shape function and expects an Error that names the constraint.
 inline void expectViolation(const std::string &constraint, const char *op, const Attrs &attrs,
                             const std::vector<TensorInfo> &operands) {
   try {
@@ -74,13 +74,13 @@ inline void expectViolation(const std::string &constraint, const char *op, const
   }
 }
 
-/// A copy of `attrs` after `change`.
+/// A copy of `attrs` to which `change` was applied.
 template <class A, class F> A with(A attrs, F &&change) {
   change(attrs);
   return attrs;
 }
 
-/// A convolution of stride 2 with padding for 7x7.
+/// Attributes of a convolution of stride 2 with padding for a 7x7 kernel.
 inline ConvAttrs conv2d() {
   ConvAttrs a;
   a.strides = {2, 2};

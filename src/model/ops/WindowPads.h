@@ -19,17 +19,17 @@ enum SamePadding : int64_t {
   sameLower = -1, // an odd padding is larger at the beginning
 };
 
-/// True if the padding of an axis depends on its extent.
+/// True if `pads` have the third group: the padding of some axis depends on its extent.
 bool hasFollowingPads(const std::vector<int64_t> &pads, size_t spatial);
 /// The number of positions by which windows of spatial axis `axis` start after the position that the padding at the
 /// beginning states, for an input extent of `in`; at least 0. `window` is the extent of the dilated kernel.
 Dim windowShift(const std::vector<int64_t> &pads, size_t axis, size_t spatial, int64_t window, int64_t stride,
                 const Dim &in);
-/// The most that windowShift returns for any extent.
+/// The greatest value that windowShift returns for any extent of the axis.
 int64_t mostShift(const std::vector<int64_t> &pads, size_t axis, size_t spatial, int64_t window, int64_t stride);
 
 /// SAME padding of windows over axes with the extents `in`. `windows`: extents of the dilated kernel. `rule`: sameUpper
-/// or sameLower. Adds a third group if it is needed.
+/// or sameLower. Adds the third group (see the top of this file) if a padding depends on an open extent.
 std::vector<int64_t> samePads(const Dims &in, const std::vector<int64_t> &windows, const std::vector<int64_t> &strides,
                               SamePadding rule);
 /// Replaces paddings that depend on extents by numbers, for axes whose extents are static now. `attrs` belong to any

@@ -8,19 +8,21 @@
 
 namespace lathe {
 
-// The lists are fields of the operators' attributes; pads may depend on the extent (ops/WindowPads.h). `kernel` has the
-// number of taps along each axis.
+// Below, lists are fields of the operators' attributes; pads may depend on the extent (ops/WindowPads.h). `kernel` has
+// the number of taps along each axis.
 
-/// Pairs of a position of y and a tap that reads an element of x, over all spatial axes.
+/// For a convolution from x to y: the number of pairs of a position of y and a tap that reads an element of x, not
+/// padding. A position has an index for each spatial axis.
 Dim convTaps(const TensorInfo &x, const TensorInfo &y, std::span<const Dim> kernel, const std::vector<int64_t> &strides,
              const std::vector<int64_t> &dilations, const std::vector<int64_t> &pads);
 
-/// Like convTaps, for pooling; with `ceilMode` there are additional windows that read less.
+/// Like convTaps, for pooling. `ceilMode` adds windows at the end that lie partly outside.
 Dim poolTaps(const TensorInfo &x, const TensorInfo &y, const std::vector<int64_t> &kernel,
              const std::vector<int64_t> &strides, const std::vector<int64_t> &dilations,
              const std::vector<int64_t> &pads, bool ceilMode);
 
-/// Pairs of a position of x and a tap whose product is added to an element of y, for transposed convolutions.
+/// For a transposed convolution from x to y: the number of pairs of a position of x and a tap whose product is added to
+/// an element of y.
 Dim transposedTaps(const TensorInfo &x, const TensorInfo &y, std::span<const Dim> kernel,
                    const std::vector<int64_t> &strides, const std::vector<int64_t> &dilations,
                    const std::vector<int64_t> &pads);

@@ -20,16 +20,16 @@ namespace lathe::staging {
 struct ProgramState {
   NameTable functions;
   WeightNames weights;
-  std::set<std::string> prefixes; // prefixes in calls of functions
+  std::set<std::string> prefixes; // prefixes that calls of functions use
   llvm::DenseMap<mlir::Operation *, std::vector<std::string>> types;
-  std::map<mlir::Operation *, std::string> bodies; // functions of the modules of bodies
+  std::map<mlir::Operation *, std::string> bodies; // name of the function for each body's module
 };
 
 /// Names of nodes in a function: all operations of one node of the model share a name, and different nodes have
 /// different names.
 class NodeNames {
 public:
-  /// `wanted`, or the name that the node of `op` already has, or `wanted` with a number.
+  /// Returns the name that the node of `op` already has. A new node gets `wanted`, with a number if it is taken.
   std::string take(mlir::Operation *op, const std::string &wanted);
 
 private:
@@ -43,7 +43,7 @@ std::string nodeName(mlir::Operation *op);
 std::string constantName(nn::ConstantOp constant);
 /// A weight as an operand. `name` is its name in the function that reads it.
 Expression weightExpression(const std::string &name, mlir::ElementsAttr elements);
-/// Operands of an operation, by its record if it has one.
+/// Operands of an operation, in the order of its record if it has one.
 llvm::SmallVector<mlir::Value> operandsOf(mlir::Operation *op);
 /// Operands of a statement: `expression` makes each one from its position and name. A variadic operand is a list.
 std::vector<Expression> operandExpressions(mlir::Operation *op,
@@ -51,7 +51,7 @@ std::vector<Expression> operandExpressions(mlir::Operation *op,
 /// An operation without bodies as a statement: attributes that differ from the default, types, extents. No operands.
 Statement operationStatement(mlir::Operation *op, const ProgramState &state);
 
-/// The call of a group's function for one occurrence.
+/// The call that computes one occurrence of a group with the group's function.
 struct GroupCall {
   std::string prefix;
   std::vector<mlir::Value> inputs, outputs;
@@ -64,7 +64,7 @@ struct Group {
 };
 
 /// A group as a function, with its calls in the order of the occurrences. Nothing if occurrences differ in ways that a
-/// call cannot express. Weights get names of `state`.
+/// call cannot express. Its weights get names from `state`.
 struct GroupFunction {
   Function function;
   std::vector<GroupCall> calls;

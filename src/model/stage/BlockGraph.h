@@ -18,8 +18,8 @@ struct BlockGraph {
   };
   struct Node {
     mlir::Operation *op;
-    uint32_t label; // equal for operations that can be the same operation of a block
-    uint32_t scope; // scope of its names, an index into `scopes`
+    uint32_t label; // equal for operations that may take the same place in two occurrences of a block
+    uint32_t scope; // scope of the names of its source nodes, an index into `scopes`
     std::vector<Operand> operands;
     std::vector<std::vector<Use>> uses; // uses of each result by other nodes, in program order
   };
@@ -29,19 +29,19 @@ struct BlockGraph {
     uint32_t parent, depth;
   };
 
-  std::vector<Node> nodes; // in program order; no constants, no terminator
+  std::vector<Node> nodes; // nodes in program order, without constants and the terminator
   std::vector<Scope> scopes;
   uint32_t labels = 0;
 
   explicit BlockGraph(mlir::func::FuncOp function);
 
-  /// For each node, the scope at `depth` around its name; 0 for nodes that are not as deep.
+  /// For each node, the scope of depth `depth` that contains its name; 0 if its own scope is not as deep.
   std::vector<uint32_t> regions(uint32_t depth) const;
-  /// The deepest scope that contains both.
+  /// The deepest scope that contains both scopes a and b.
   uint32_t common(uint32_t a, uint32_t b) const;
   /// The deepest scope that contains all names of `group`.
   uint32_t scopeOf(const std::vector<uint32_t> &group) const;
-  /// True if no path between two nodes of `group` leads through a node outside.
+  /// True if no path from a node of `group` to another one leads through a node outside of `group`.
   bool isConvex(const std::vector<uint32_t> &group) const;
 };
 

@@ -7,12 +7,12 @@
 
 namespace lathe::stage {
 
-/// Groups with equal numbers of nodes. Node i of each group has the same label and the same edges inside the group.
+/// Equal groups of nodes. Node i of each group has the same label and the same edges inside the group.
 struct BlockCandidate {
   std::vector<std::vector<uint32_t>> groups;
 
   size_t size() const { return groups[0].size(); }
-  /// Half lines saved by a function and its calls (see findBlocks).
+  /// Lines of source that a function for the groups and its calls save, in half lines (see findBlocks).
   int64_t saved() const {
     auto s = static_cast<int64_t>(size()), k = static_cast<int64_t>(groups.size());
     return 2 * s * (k - 1) - 3 * k;
@@ -21,7 +21,8 @@ struct BlockCandidate {
 
 class BlockGrowth {
 public:
-  /// Nodes that are `taken` belong to no group. A group grows only over nodes of one region.
+  /// `taken`: nodes that belong to no group. `regions`: a number for each node; all nodes of a group have the same
+  /// number.
   BlockGrowth(const BlockGraph &graph, const std::vector<char> &taken, std::vector<uint32_t> regions);
 
   /// Grows one group from each of `seeds` (nodes of one label in program order), as long as at least two groups have a
@@ -41,7 +42,7 @@ private:
     size_t group;
     uint32_t node;
   };
-  /// An edge, and the greatest number of groups that can follow it.
+  /// An edge to follow, and the greatest number of groups that can follow it.
   struct Waiting {
     size_t most, edge; // index into `edges`
     bool operator<(const Waiting &other) const { return most != other.most ? most < other.most : edge > other.edge; }

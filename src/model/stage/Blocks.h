@@ -10,7 +10,7 @@ namespace lathe {
 
 /// One occurrence of a block. Constants do not count as operations of a block.
 struct BlockOccurrence {
-  std::vector<mlir::Operation *> operations; // in order: each one after its producers
+  std::vector<mlir::Operation *> operations; // operations in an order in which each follows its producers
   std::vector<mlir::Value> inputs;           // other values that the operations read, in order of first use
   std::vector<mlir::Value> weights;          // constants that the operations read, in order of first use
   std::vector<mlir::Value> outputs;          // results that are read outside the block, in the order of `operations`
@@ -25,9 +25,10 @@ struct BlockOccurrence {
 /// channel per group and other convolutions count as different operators, and so do operators with bodies of other
 /// names.
 struct Block {
-  std::string
-      name; // from the scopes where most of them have a common name, else from the operators: "conv_relu_conv_add_relu"
-  // at least two; occurrences, and the operations of the first one, are in program order
+  /// Name made from the scopes of the occurrences if most of them have a common name; otherwise from the operators:
+  /// "conv_relu_conv_add_relu".
+  std::string name;
+  /// At least two. Occurrences are in program order; so are the operations of the first one.
   std::vector<BlockOccurrence> occurrences;
 };
 
@@ -43,12 +44,12 @@ struct Block {
 /// percent of them are left out.
 std::vector<Block> findBlocks(mlir::func::FuncOp function);
 
-/// An attribute that differs between occurrences.
+/// An attribute in which the occurrences of a block differ.
 struct BlockDifference {
   size_t operation;      // its index in an occurrence
-  std::string attribute; // as in the textual form: "strides"
+  std::string attribute; // name of the attribute in textual IR: "strides"
 };
-/// The differing attributes of a block, by operation, then by name.
+/// The attributes in which the occurrences of a block differ, sorted by operation, then by name.
 std::vector<BlockDifference> differencesOf(const Block &block);
 
 } // namespace lathe

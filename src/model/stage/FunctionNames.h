@@ -15,16 +15,16 @@ bool isReserved(const std::string &name);
 /// end.
 std::string spelled(const std::string &name);
 
-/// Names that are in use.
+/// A table of the names that are in use.
 class NameTable {
 public:
-  /// `wanted`, with a number at the end if it is taken or reserved.
+  /// Returns a free name and puts it into the table: `wanted`, with a number at the end if it is taken or reserved.
   std::string take(const std::string &wanted);
-  /// Like `take`, for a text that need not be an identifier: no word is reserved.
+  /// Like `take`, for a text that need not be an identifier: reserved words are allowed.
   std::string takeText(const std::string &wanted);
-  /// `stem` with the next free number: "conv1".
+  /// Like `take`, but always with a number, the next free one: "conv1" for `stem` "conv".
   std::string number(const std::string &stem);
-  /// Takes all names of another table.
+  /// Makes all names of another table taken here, too.
   void avoid(const NameTable &other) { used.insert(other.used.begin(), other.used.end()); }
 
 private:

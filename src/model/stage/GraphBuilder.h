@@ -24,10 +24,10 @@ struct BuilderAttribute {
 
 /// The name of an operator, and facts about its results that its shape function does not give.
 struct OperatorNote {
-  std::string
-      name; // of the node, which several operators may share; "": "conv_12", the operator and the number of the node
+  /// Name of the node, which several operators may share. "": the operator and the number of the node, "conv_12".
+  std::string name;
   std::vector<std::string> types;   // types of results, as in textual IR; empty: types from the shape function
-  std::vector<std::string> extents; // nn.extents (ir/SymbolicShapes.h)
+  std::vector<std::string> extents; // symbols of extents that only the run knows: nn.extents (ir/SymbolicShapes.h)
 };
 
 /// A graph, or a body of control flow. Values are numbers; a body cannot use the numbers of the outer graph. Every
@@ -37,7 +37,7 @@ public:
   using Value = int32_t;
   static constexpr Value absent = -1;
 
-  /// A graph called `name`, in a new context or in `context`.
+  /// Begins a graph called `name`, in a new context or in `context`.
   explicit GraphBuilder(const std::string &name, mlir::MLIRContext *context = nullptr);
   ~GraphBuilder();
 
@@ -48,36 +48,37 @@ public:
               const std::string &quantization = "");
   /// Opens a file of weights in the safetensors format, which replaces the previous file.
   void openWeights(const std::string &path);
-  /// A weight of the open file. If `type` is "", type and extents come from the file; a type that the format lacks is
-  /// stored as bytes. A second request for a weight returns the same value.
+  /// Adds a weight of the open file. If `type` is "", type and extents come from the file; a type that the format lacks
+  /// is stored as bytes. A second request for a weight returns the same value.
   Value weight(const std::string &name, const std::string &type = "", const std::vector<int64_t> &dims = {});
-  /// A constant with a copy of `bytes`: row-major, native byte order.
+  /// Adds a constant with a copy of `bytes`: row-major, native byte order.
   Value constant(const std::string &name, ElementType type, const std::vector<int64_t> &dims,
                  llvm::ArrayRef<char> bytes);
   Value constant(const std::string &name, mlir::ElementsAttr elements);
-  /// An operator of the dialect nn with operands in the order of its record; absent optional ones are `absent`.
+  /// Adds an operator of the dialect nn with operands in the order of its record; absent optional ones are `absent`.
   std::vector<Value> add(const std::string &mnemonic, const std::vector<Value> &operands,
                          const std::vector<BuilderAttribute> &attributes, const OperatorNote &note = {});
-  /// A body for `branch` or `loop`. It takes its arguments with `input` and returns its results with `output`. It lives
-  /// as long as the graph.
+  /// Begins a body for `branch` or `loop`. It takes its arguments with `input` and returns its results with `output`.
+  /// It lives as long as the graph.
   GraphBuilder &body(const std::string &name);
-  /// nn.if: both bodies take `captured`.
+  /// Adds nn.if. Both bodies take `captured` as arguments.
   std::vector<Value> branch(Value condition, const std::vector<Value> &captured, GraphBuilder &thenBody,
                             GraphBuilder &elseBody, const OperatorNote &note = {});
-  /// nn.loop (ir/Nn.td): the first `carried` of `values` are carried, the others captured.
+  /// Adds nn.loop (ir/Nn.td). The first `carried` of `values` are carried, the others captured.
   std::vector<Value> loop(Value tripCount, Value condition, const std::vector<Value> &values, int64_t carried,
                           GraphBuilder &body, const OperatorNote &note = {});
   void output(const std::string &name, Value value, const std::string &quantization = "");
 
   /// The type of a value as in textual IR: "tensor<?x64x56x56xf32>".
   std::string typeOf(Value value) const;
-  /// The extents of a value: "N*2", "56".
+  /// The extents of a value as texts: "N*2", "56".
   std::vector<std::string> dimsOf(Value value) const;
   mlir::Value mlirValue(Value value) const { return checked(value, "value"); }
   /// Replaces the type that the shape function gives the result of an operator by `type`, which may be more or less
   /// precise.
   void retype(Value value, mlir::TensorType type);
-  /// The module with all operators so far, verified. The graph may grow afterwards. Throws Error if it has no output.
+  /// Returns the module with all operators so far, verified. The graph may grow afterwards. Throws Error if it has no
+  /// output.
   mlir::ModuleOp finish();
 
 private:
@@ -88,7 +89,7 @@ private:
   mlir::ModuleOp module;
   mlir::func::FuncOp main;
   std::unique_ptr<nn::SymbolicShapes> shapes;
-  std::map<std::pair<std::string, std::string>, Value> weights; // by file and name
+  std::map<std::pair<std::string, std::string>, Value> weights; // weights by file and name
   struct Output {
     std::string name, quantization;
     Value value;

@@ -15,7 +15,8 @@ struct GraphBuilder::Shared {
   std::string weightsPath;
   Safetensors file;
   std::map<std::string, const Safetensors::Entry *> entries;
-  std::vector<std::pair<mlir::Value, const GraphBuilder *>> values; // with the graph that each belongs to
+  /// Values by number, each with the graph that it belongs to.
+  std::vector<std::pair<mlir::Value, const GraphBuilder *>> values;
 };
 
 /// Calls `f`; stores the first error that MLIR reports during the call in `said`.

@@ -22,14 +22,14 @@ public:
                         name.empty() ? "" : fmt::format(" loc(\"{}\")", name));
     return result;
   }
-  /// `elements`: "1.0", or "[1.0, 2.0, 3.0, 4.0]".
+  /// Adds a constant and returns it. `elements`: "1.0" for all four, or "[1.0, 2.0, 3.0, 4.0]".
   std::string constant(const std::string &elements) {
     std::string result = "%v" + std::to_string(count++);
     text += fmt::format("{} = nn.constant {{value = dense<{}> : tensor<4xf32>}} : tensor<4xf32>\n", result, elements);
     return result;
   }
   std::string constant(double value) { return constant(fmt::format("{:.1f}", value)); }
-  /// The module with argument %x and this result.
+  /// Returns the module as text: its argument is %x, its result is `result`.
   std::string finish(const std::string &result) const {
     return "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n" + text + "return " + result +
            " : tensor<4xf32>\n}";

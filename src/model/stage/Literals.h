@@ -14,7 +14,7 @@ struct AttributeLiteral {
   bool isDefault;
 };
 
-/// All attributes of an operator, in the order of its record.
+/// The attributes of an operator as literals, all of them, in the order of its record.
 std::vector<AttributeLiteral> attributeLiterals(mlir::Operation *op);
 
 /// A constant that is readable as a literal: a few integers or booleans, one real, or one element that fills the

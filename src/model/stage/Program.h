@@ -17,7 +17,7 @@ namespace lathe::staging {
 using Literal =
     std::variant<int64_t, double, bool, std::string, ElementType, std::vector<int64_t>, std::vector<double>>;
 
-/// Compares bits: 0.0 differs from -0.0, and a NaN equals itself.
+/// True if both lists have equal bits: 0.0 differs from -0.0, and a NaN equals itself.
 inline bool sameBits(const std::vector<double> &a, const std::vector<double> &b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double x, double y) { return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y); });
@@ -43,23 +43,23 @@ struct ConstantLiteral {
   }
 };
 
-/// An operand.
+/// An operand of a statement.
 struct Expression {
   enum class Kind {
     absent,
-    variable, // `text`
-    weight,   // of name `text` below the prefix of the function
-    constant, // `constant`; its elements are the ones of parameter `text` unless that is ""
-    list,     // `items`
+    variable, // a variable called `text`
+    weight,   // a weight; its name is the prefix of the function, then `text`
+    constant, // `constant`; if `text` is not "", it names the parameter that gives the elements
+    list,     // a list of `items`
   };
   Kind kind = Kind::absent;
   std::string text;
-  ConstantLiteral constant = {}; // of a weight: type and extents where the file lacks the type
+  ConstantLiteral constant = {}; // a constant; for a weight: type and extents if the file lacks the type
   std::vector<Expression> items = {};
 };
 
-/// An attribute of an operator or a parameter of a function. `parameter`, if not "", names the parameter that gives the
-/// value.
+/// An attribute of an operator or a parameter of a function. `parameter`, if not "", names the parameter of the
+/// surrounding function that gives the value.
 struct Argument {
   std::string name;
   Literal value;
@@ -69,16 +69,19 @@ struct Argument {
 struct Statement {
   enum class Kind { input, output, operation, call, branch, loop };
   Kind kind = Kind::operation;
-  std::vector<std::string> results; // variables
-  std::string callee;               // operator or function
-  std::vector<Expression>
-      operands;                    // by the record: a variadic operand is a list; of a call: the inputs of the function
-  std::vector<Argument> arguments; // attributes that differ from the default; for a call: all parameters
-  std::string name;                // of the node below the prefix, the input or the output; of a call: the prefix
-  std::vector<std::string> types, extents; // for an operation (stage/GraphBuilder.h)
-  std::string type, quantization;          // for an input or output
-  std::vector<std::string> dims;           // for an input
-  std::vector<std::string> bodies;         // functions
+  std::vector<std::string> results; // variables that receive the results
+  std::string callee;               // the operator or function that is called
+  /// For an operator: in the order of its record, a variadic operand as a list. For a call: the inputs of the
+  /// function.
+  std::vector<Expression> operands;
+  /// For an operator: attributes that differ from the default; for a call: all parameters.
+  std::vector<Argument> arguments;
+  /// Name of the node (without the prefix), of the input or of the output. For a call: the prefix.
+  std::string name;
+  std::vector<std::string> types, extents; // note for the operator that is built (stage/GraphBuilder.h)
+  std::string type, quantization;          // of an input or an output of the graph
+  std::vector<std::string> dims;           // extents of an input
+  std::vector<std::string> bodies;         // functions that build the bodies
   int64_t carried = 0;
 
   /// A call that is repeated for i from `first` to `end` - 1: its prefix is `name`, i, `nameEnd`. Its only result
@@ -90,8 +93,8 @@ struct Statement {
 
 struct Function {
   std::string name, comment;
-  std::vector<std::string> inputs;  // values
-  std::vector<Argument> parameters; // with the most frequent value as default
+  std::vector<std::string> inputs;  // variables that the function takes
+  std::vector<Argument> parameters; // parameters; the default is the most frequent value
   std::vector<Statement> statements;
   std::vector<std::string> returned; // variables; a graph returns none, but has outputs
   bool isGraph = false;              // @main of the model or of a body
@@ -99,11 +102,11 @@ struct Function {
 
 /// Functions come before their callers; the last one builds the model.
 struct Program {
-  std::string name; // of the model
+  std::string name; // name of the model
   std::vector<Function> functions;
 };
 
-/// The program in Python and in C++. `weights`: the name of the file of weights, "" if there is none.
+/// Writes the program in Python (C++). `weights`: the name of the file of weights, "" if there is none.
 std::string pythonText(const Program &program, const std::string &file, const std::string &weights);
 std::string cppText(const Program &program, const std::string &file, const std::string &weights);
 

@@ -119,7 +119,7 @@ private:
     return functions;
   }
 
-  /// Makes operations of groups without a function single units.
+  /// Replaces each group that has no function by its operations, each a unit of its own.
   static void dropRefused(std::vector<Unit> &units, const std::vector<Group> &groups,
                           const std::vector<std::optional<GroupFunction>> &functions) {
     std::vector<Unit> all;

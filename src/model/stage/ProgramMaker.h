@@ -10,7 +10,7 @@ namespace lathe::staging {
 
 struct StagedModel {
   Program program;
-  std::vector<std::pair<std::string, mlir::ElementsAttr>> weights; // by their names in the program
+  std::vector<std::pair<std::string, mlir::ElementsAttr>> weights; // weights with their names in the program
 };
 
 /// Makes the source of a graph: a function for every repeated block (stage/Blocks.h), every body and every scope of

@@ -11,10 +11,10 @@ namespace lathe::staging {
 /// types. Throws Error for a module at kernels level, and for an operator that the builder refuses.
 llvm::DenseMap<mlir::Operation *, std::vector<std::string>> typesToState(mlir::ModuleOp module);
 
-/// Extents of an argument in the form of the builder: "?" for an unknown extent.
+/// Extents of argument `argument` of `function` as the builder takes them: "?" for an unknown extent.
 std::vector<std::string> extentTexts(mlir::func::FuncOp function, unsigned argument);
 
-/// nn.extents of an operator (ir/SymbolicShapes.h); empty if there is none.
+/// The attribute nn.extents of an operator (ir/SymbolicShapes.h); empty if there is none.
 std::vector<std::string> extentsOf(mlir::Operation *op);
 
 } // namespace lathe::staging

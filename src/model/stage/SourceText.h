@@ -8,7 +8,8 @@
 
 namespace lathe::staging {
 
-/// `head`, the arguments with commas between them, and `tail`; lines wrap after 100 columns with four more spaces.
+/// Writes a call: `head`, the arguments with commas between them, and `tail`. Lines wrap after 100 columns and continue
+/// with four more spaces.
 std::string wrapped(const std::string &indent, const std::string &head, const std::vector<std::string> &arguments,
                     const std::string &tail);
 

@@ -11,7 +11,7 @@ namespace lathe {
 
 struct StageReport {
   std::string source;  // path of the source
-  std::string weights; // path, "" where there are none
+  std::string weights; // path of the weights; "" if there are none
   size_t lines = 0, functions = 0, weightCount = 0;
   uint64_t weightBytes = 0;
 };

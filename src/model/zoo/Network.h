@@ -18,7 +18,7 @@ struct Signal {
   double moment() const { return mean * mean + variance; } // E[x^2]
 
   int64_t channels() const;
-  int64_t extent(unsigned axis) const; // of the tensor type
+  int64_t extent(unsigned axis) const; // extent of an axis in the type of the value
   unsigned rank() const;
 };
 
@@ -51,26 +51,25 @@ public:
   /// Adds an input of any shape, for networks that do not read images. Add all inputs before the
   /// first layer.
   mlir::Value input(const std::string &name, ElementType type, const Dims &dims);
-  /// The batch: a number or the symbol N.
+  /// The extent of the batch: a number, or the symbol N.
   Dim batch() const { return options.dynamicBatch ? Dim::symbol("N") : Dim(options.batch); }
   int64_t sequence(int64_t byDefault) {
     readsSequence = true;
     return options.sequence ? options.sequence : byDefault;
   }
   bool readsSequence = false; // true once sequence() was called
-  /// Adds a result after the network's first one.
+  /// Adds a result of the model, after the result that the architecture's function returns.
   void alsoReturn(const std::string &name, mlir::Value value) { others.emplace_back(name, value); }
   /// Ends the function with `results` and the results of alsoReturn, and returns the module.
   mlir::OwningOpRef<mlir::ModuleOp> finish(llvm::ArrayRef<Signal> results, llvm::ArrayRef<std::string> names);
 
   Signal conv(Signal x, int64_t outChannels, const ConvOptions &options, const std::string &name);
-  /// Transposed convolution with kernel and stride `factor`: multiplies height and width by
-  /// `factor`; each output element depends on one input position.
+  /// A transposed convolution with kernel and stride `factor`: multiplies height and width by `factor`; each output
+  /// element depends on one input position.
   Signal convTranspose(Signal x, int64_t outChannels, int64_t factor, const std::string &name);
-  /// Batch normalisation; `gain` scales the output (below one for the last layer of a residual
-  /// branch).
+  /// A batch normalisation. `gain` scales its output; it is below one for the last layer of a residual branch.
   Signal batchNorm(Signal x, const std::string &name, double gain = 1);
-  /// Convolution without bias, batch normalisation, activation: the unit of most networks after 2014.
+  /// A convolution without bias, a batch normalisation and an activation: the unit of most networks after 2014.
   Signal unit(Signal x, int64_t outChannels, ConvOptions options, Activation activation, const std::string &name,
               double gain = 1);
   Signal activate(Signal x, Activation activation, const std::string &name);
@@ -94,13 +93,13 @@ public:
   Signal reshape(Signal x, std::vector<int64_t> shape, const std::string &name);
   Signal transpose(Signal x, std::vector<int64_t> perm, const std::string &name);
   Signal softmax(Signal x, int64_t axis, const std::string &name);
-  Signal layerNorm(Signal x, const std::string &name, double epsilon = 1e-5); // over the last axis
-  Signal matmul(Signal x, Signal y, const std::string &name);                 // over the last two axes
+  Signal layerNorm(Signal x, const std::string &name, double epsilon = 1e-5); // normalises over the last axis
+  Signal matmul(Signal x, Signal y, const std::string &name); // multiplies the matrices of the last two axes
   Signal scale(Signal x, double factor, const std::string &name);
   Signal joined(llvm::ArrayRef<Signal> parts, int64_t axis, const std::string &name); // concat along any axis
   /// Selects position `index` along `axis` and removes the axis.
   Signal pick(Signal x, int64_t axis, int64_t index, const std::string &name);
-  /// A weight tensor, such as an embedding of positions.
+  /// Adds a weight tensor that belongs to no layer, such as an embedding of positions.
   Signal parameter(std::vector<int64_t> dims, double deviation, const std::string &name);
   /// Repeats x, whose first extent is 1, for each image of the batch of `like`.
   Signal forEachImage(Signal x, Signal like, const std::string &name);
@@ -108,7 +107,7 @@ public:
   /// Multiplies the last axis by a weight and adds a bias, for tensors of any rank, as exporters
   /// write it: MatMul and Add.
   Signal linear(Signal x, int64_t outFeatures, const std::string &name, double gain = 1);
-  /// x: steps x batch x features; result: steps x 1 x batch x hidden.
+  /// An LSTM layer. x is steps x batch x features; the result is steps x 1 x batch x hidden.
   Signal lstm(Signal x, int64_t hidden, const std::string &name);
 
   /// Adds any operator with one result. Locations name it `onnxOp`.

@@ -11,7 +11,7 @@ namespace lathe {
 
 struct ZooOptions {
   int64_t batch = 1;
-  /// Leaves the batch open as symbol "N" and ignores `batch`.
+  /// True: leave the batch open as symbol "N", and ignore `batch`.
   bool dynamicBatch = false;
   /// Steps or tokens of networks that read sequences; 0: the network's default.
   int64_t sequence = 0;

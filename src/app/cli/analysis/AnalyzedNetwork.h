@@ -11,8 +11,8 @@ namespace lathe::cli {
 
 struct AnalyzedNetwork {
   std::vector<report::Part> parts;
-  std::string command; // measures its operators
-  std::string text;    // prefix of the texts of a model's points, before the inputs; empty for a suite
+  std::string command; // command that measures the operators of the network
+  std::string text;    // beginning of the problem text of the model's points, without its inputs; "" for a suite
 };
 
 /// Adds --from-model with the help text `help`, and --suite, --problems and --epilogue.

@@ -8,11 +8,11 @@
 
 namespace lathe::cli {
 
-/// The ceilings of a store's platforms. Known only for this machine, if they have been measured.
+/// The ceilings of the platforms in a store. They are known only for this machine, and only if they have been measured.
 class Ceilings {
 public:
   explicit Ceilings(store::Store &store) : store(store) {}
-  /// Returns the ceilings of a platform by its key, or null.
+  /// Returns the ceilings of the platform with this key; null if they are unknown.
   const lab::MachineCeilings *of(const std::string &platform);
 
 private:

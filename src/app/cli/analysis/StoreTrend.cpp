@@ -19,7 +19,7 @@ using nlohmann::json;
 
 constexpr size_t plotWidth = 24;
 
-/// "1.034 times slower".
+/// The ratio of a change as text: "1.034 times slower".
 std::string ratioText(double ratio) {
   return ratio >= 1 ? fmt::format("{:.3f} times slower", ratio) : fmt::format("{:.3f} times faster", 1 / ratio);
 }
@@ -157,7 +157,7 @@ void sortForReaders(std::vector<report::TrendSeries> &all) {
   });
 }
 
-/// One row per observation, for programs.
+/// The observations as CSV for other programs, one row each.
 std::string csvOf(const std::vector<report::TrendSeries> &all) {
   std::string text =
       "operator,problem,provider,variant,kind,setting,cpu,experiment,measured,version,revision,build,platform,"

@@ -6,7 +6,7 @@
 
 namespace lathe::cli {
 
-/// The runner with --signature, if the flags name one and the runner reads SavedModels.
+/// The runner `runner`, started with --signature if the flags name one and the runner reads SavedModels.
 lab::RunnerSpec withSignature(lab::RunnerSpec runner, const ModelFlags &flags);
 
 /// Clears import flags that the model's format does not have: --signature, --custom, --requantize-rounding.

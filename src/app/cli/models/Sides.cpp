@@ -25,7 +25,7 @@ std::string cachedFiles(const char *part) {
   return folder.empty() ? temporaryFolder().string() : folder;
 }
 
-/// Writes the model as `lathe zoo` does.
+/// Writes the model to a file, as `lathe zoo` does. Returns its path.
 std::string zooFile(const ModelFlags &flags) {
   std::string folder = cachedFiles("zoo");
   std::string path =

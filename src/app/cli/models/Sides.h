@@ -15,8 +15,8 @@ std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlag
 /// otherwise its export as ONNX. Another model is compiled with our side's flags. `model` must outlive the sides.
 void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, const ModelFlags &model);
 
-/// flagsForOther for `file`, where `ours` is the package of the model of `flags`. If `flags` have --shape, open extents
-/// of `file` get the extents of the inputs of `ours`.
+/// The flags for another model or package `file` (flagsForOther). `ours` is the package of the model of `flags`. If
+/// `flags` have --shape, open extents of `file` get the extents of the inputs of `ours`.
 ModelFlags flagsLike(const ModelFlags &flags, const std::string &ours, const std::string &file);
 
 } // namespace lathe::cli

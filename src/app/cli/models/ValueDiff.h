@@ -12,25 +12,25 @@
 
 namespace lathe::cli {
 
-/// A model in the form of its file.
+/// One of two models whose values are compared, as its file states it.
 struct ValueSide {
-  std::string name; // in messages
+  std::string name; // name of the model in messages
   const Source &source;
-  std::map<std::string, Quantization> scales; // for integers inside the model, by node
+  std::map<std::string, Quantization> scales; // by node: quantisation of integers inside the model
 };
 
-/// A value that both models have.
+/// A value that two models have in common, with its difference.
 struct ValueError {
-  std::string a, b; // node names
+  std::string a, b; // names of the nodes that compute it
   std::vector<int64_t> dims;
-  double relativeL2 = 0, maxDifference = 0; // lab/judging/Difference.h
+  double relativeL2 = 0, maxDifference = 0; // difference of the two values (lab/judging/Difference.h)
   double before = 0;                        // largest relativeL2 of its operands; 0 for inputs
-  std::string broken;                       // NaN or infinities in other places; "": none
+  std::string broken;                       // where NaN or infinities are in one value only; "": nowhere
 };
 
 struct ValueDiff {
-  bool byName = true;             // otherwise paired by the map of the graphs
-  std::vector<ValueError> values; // in the order of A
+  bool byName = true;             // true: nodes are paired by name; false: by the map of the graphs
+  std::vector<ValueError> values; // the common values, in the order of A
   size_t onlyA = 0, onlyB = 0;    // nodes without a partner
   /// The value after which the error has grown most, by factor and by more than `least`; null if there is none.
   const ValueError *worst(double least) const;

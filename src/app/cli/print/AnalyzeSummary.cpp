@@ -16,7 +16,7 @@ using report::Row;
 
 int64_t countOf(size_t count) { return static_cast<int64_t>(count); }
 
-/// "3 passed, 1 failed", the most frequent first; rare ones are counted together.
+/// Counts as text: "3 passed, 1 failed". The most frequent comes first; rare ones are counted together.
 std::string countsText(const std::map<std::string, size_t> &counts, size_t most = 4) {
   std::vector<std::pair<std::string, size_t>> sorted(counts.begin(), counts.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](auto &a, auto &b) { return a.second > b.second; });

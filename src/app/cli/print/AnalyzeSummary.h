@@ -8,7 +8,7 @@ namespace lathe::cli {
 /// Describes the rows: number of points, problems, providers, platforms and dates.
 std::string storeSummary(const std::string &path, const std::vector<report::Row> &rows);
 
-// The main figures of each analysis, in one line.
+// One line with the main figures of an analysis.
 std::string summaryOf(const std::vector<report::RooflineShare> &shares);
 std::string summaryOf(const std::vector<report::Counted> &counted);
 std::string summaryOf(const report::Speedups &speedups);

@@ -94,7 +94,7 @@ std::string speedupText(const report::Speedups &speedups, const std::string &bas
                  : "");
 }
 
-/// "faster", or "ambiguous (too few starts)".
+/// The verdict as text: "faster", or "ambiguous (too few starts)".
 static std::string verdictCell(lab::Verdict verdict, const std::string &because) {
   return std::string(name(verdict)) + (because.empty() ? "" : fmt::format(" ({})", because));
 }

@@ -18,7 +18,7 @@
 
 namespace lathe::cli {
 
-/// All tables have at most `style.rows` rows.
+/// The tables below have at most `style.rows` rows.
 std::string rooflineText(const std::vector<report::RooflineShare> &shares, const TableStyle &style);
 std::string speedupText(const report::Speedups &speedups, const std::string &baseline, const TableStyle &style);
 std::string countedText(const std::vector<report::Counted> &counted, const TableStyle &style);
@@ -30,7 +30,7 @@ std::string accountText(const std::vector<report::Account> &accounts, const Tabl
 std::string convTableText(const std::vector<report::ConvTable> &tables, const TableStyle &style);
 std::string correlationText(const std::vector<report::Correlation> &correlations, const TableStyle &style);
 std::string turningText(const std::vector<report::Turning> &turnings, const TableStyle &style);
-/// Table of differences; includes equal points only with `all`.
+/// Table of the differences of two sets of measurements; with `all` also of equal points.
 std::string diffText(const report::Diff &diff, bool all, const TableStyle &style);
 
 } // namespace lathe::cli

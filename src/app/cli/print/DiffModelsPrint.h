@@ -11,7 +11,7 @@
 
 namespace lathe::cli {
 
-/// Totals, then at most `lines` lines, one for each difference.
+/// The totals, then at most `lines` lines with one difference each.
 std::string graphDiffText(const GraphDiff &diff, const std::string &a, const std::string &b, size_t lines);
 nlohmann::json graphDiffJson(const GraphDiff &diff);
 

@@ -13,7 +13,8 @@ struct Section {
   std::string title;
   std::vector<std::string> paragraphs = {};
   std::optional<Table> table = {};
-  std::string svg = {}; // a picture that takes the table's place on the page; "": none
+  /// Picture that takes the table's place on the page; "": none. Markdown has the table.
+  std::string svg = {};
 };
 
 struct Document {
@@ -22,9 +23,9 @@ struct Document {
   std::vector<Section> sections = {};
 };
 
-/// One HTML file that loads no other file: texts, tables and pictures.
+/// The document as one HTML file that loads no other file: texts, tables and pictures.
 std::string htmlOf(const Document &document);
-/// CommonMark with tables; pictures are left out.
+/// The document as CommonMark with tables; pictures are left out.
 std::string markdownOf(const Document &document);
 
 } // namespace lathe::cli::print

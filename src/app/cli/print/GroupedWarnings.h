@@ -6,7 +6,7 @@
 
 namespace lathe::cli {
 
-/// The warnings of a measurement; `place`: "between relu1 and relu2".
+/// Warnings of one measurement; `place` says of which: "between relu1 and relu2".
 struct PlacedWarnings {
   std::string place;
   std::vector<std::string> warnings;

@@ -16,7 +16,7 @@ struct LayoutReport {
   const CompileReport &report;
   std::string choice;             // value of --layout
   int level;                      // value of -O
-  std::optional<double> clockGhz; // converts predicted cycles to time; nothing for another machine
+  std::optional<double> clockGhz; // converts predicted cycles to time; nothing: another machine, no times
 };
 
 inline constexpr const char *layoutsHelp =
@@ -26,10 +26,10 @@ inline constexpr const char *layoutsHelp =
 /// The report of a compilation with `flags`. `timed`: measures the clock if the package is for this machine.
 LayoutReport layoutReport(const CompileReport &report, const ModelFlags &flags, bool timed);
 
-/// Two tables, each after a line with its sum.
+/// The report as two tables, each after a line with its sum.
 std::string layoutText(const LayoutReport &layouts, const TableStyle &style);
 nlohmann::json layoutJson(const LayoutReport &layouts);
-/// "conv1: FROM -> TO for pool1 (max_pool), 4096 bytes, 812 cycles predicted"
+/// A conversion as text: "conv1: FROM -> TO for pool1 (max_pool), 4096 bytes, 812 cycles predicted".
 std::string conversionText(const LayoutConversion &conversion);
 
 } // namespace lathe::cli

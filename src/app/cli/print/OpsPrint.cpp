@@ -48,7 +48,7 @@ std::string wrapped(const std::vector<std::string> &parts, size_t width) {
   return text + line + "\n";
 }
 
-/// "lathe:auto:records"
+/// The column of a point as text: "lathe:auto:records".
 std::string columnOf(const json &point) {
   std::string schedule = point.value("schedule", "");
   return point["provider"].get<std::string>() + ":" + point["variant"].get<std::string>() +

@@ -7,15 +7,15 @@
 
 namespace lathe::cli {
 
-/// Prints the problem with its setting, the time or status of each column, and the verdicts, on as
-/// many lines as a terminal of `width` columns needs (0: one line).
+/// Prints a row: the problem with its setting, the time or status of each column, and the verdicts, on as many lines as
+/// a terminal of `width` columns needs (0: one line).
 void printRow(const nlohmann::json &row, size_t width);
 
 void printSummaries(const std::vector<lab::OpsSummary> &summaries, const TableStyle &style);
 void printList(const std::vector<lab::ListedProblem> &problems, const TableStyle &style);
 Table suiteTable(const std::vector<lab::SuiteSummary> &suites);
 
-/// Number of points that failed, crashed, timed out or are mistrusted.
+/// Number of points of the rows that failed, crashed, timed out or are mistrusted.
 size_t wrongPoints(const std::vector<nlohmann::json> &rows);
 /// Text with the number of rows and of points that failed (wrongPoints), and how many rows were `measured` now, `kept`
 /// from an earlier run, and `left` for a later run. States the number of rows whose times other programs disturbed or
@@ -23,7 +23,7 @@ size_t wrongPoints(const std::vector<nlohmann::json> &rows);
 std::string totalsText(const std::vector<nlohmann::json> &rows, size_t measured, size_t kept, size_t left);
 /// Text with the cost of calls by provider and threads, and the number of verdicts that it leaves ambiguous.
 std::string overheadText(const std::vector<nlohmann::json> &rows);
-/// Text with each reason for missing counters and the columns concerned.
+/// Text that states each reason for missing counters, with the columns concerned.
 std::string uncountedText(const std::vector<nlohmann::json> &rows);
 
 } // namespace lathe::cli

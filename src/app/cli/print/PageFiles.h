@@ -7,7 +7,7 @@
 
 namespace lathe::cli {
 
-/// Throws Error if this program was built without npm, and so without the page.
+/// Throws Error unless this program has the page; it lacks the page if it was built without npm.
 void requirePage();
 /// Writes the page with a report::PageData document. "-" is the standard output.
 void writePage(const std::string &path, const nlohmann::json &document);

@@ -11,9 +11,9 @@ namespace lathe::cli {
 /// changes or `done` decreases.
 class TimeLeft {
 public:
-  /// `afterwards`: seconds that the task takes after its last part.
+  /// `afterwards`: seconds that the task takes after its last counted part.
   explicit TimeLeft(double afterwards = 0) : afterwards(afterwards) {}
-  /// `now` is in seconds from any fixed moment.
+  /// Tells that `done` of `total` parts are finished. `now` is in seconds from any fixed moment.
   void update(double done, size_t total, double now);
   /// Remaining seconds at the last update; nothing if nothing was done yet or nothing is left.
   std::optional<double> seconds() const;
@@ -21,7 +21,7 @@ public:
 private:
   double afterwards;
   size_t total = 0;
-  double first = 0, done = 0; // parts
+  double first = 0, done = 0; // number of finished parts at the start of the estimate, and now
   double began = 0, last = 0;
 };
 
@@ -33,14 +33,15 @@ public:
   ~Progress();
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
-  /// Reports progress; with `total` 0 it shows only `what`. `begun`: the finished share of parts in progress.
+  /// Reports that `done` of `total` parts are finished; with `total` 0 it shows only `what`. `begun`: how many parts in
+  /// progress are done, as a sum of shares.
   void update(const std::string &what, size_t done, size_t total, double begun = 0);
   /// Reports progress of a task with a time limit: at most `secondsLeft` remain.
   void updateUntil(const std::string &what, double secondsLeft);
 
   /// Removes the line from the terminal, so that other text begins at the left edge. The next update prints it again.
   static void endLine();
-  /// Disables progress for this process.
+  /// Makes this process print no progress.
   static void silence();
   static bool isSilent();
 
@@ -48,12 +49,12 @@ public:
   /// progress shows the step, and the expected remaining time of the longer task if it is known.
   static void beginStep(size_t number, size_t count, std::optional<double> secondsLeft);
   static void endSteps();
-  /// " (2/8, about 1.2 h left in all)"; "" outside of steps.
+  /// The step as text: " (2/8, about 1.2 h left in all)"; "" if no step was declared.
   static std::string stepText();
 
 private:
   using Clock = std::chrono::steady_clock;
-  /// True if a line is due.
+  /// True if it is time to print a line.
   bool isDue();
   void show(const std::string &line);
 

@@ -11,7 +11,7 @@ namespace lathe::cli {
 /// (archives, arrays, packages) uses the file descriptor instead (support/PendingFile.h).
 void makeOutputPrintable();
 
-/// errno of the first failed write to std::cout; 0: none.
+/// errno of the first write to std::cout that failed; 0: none failed.
 int outputError();
 
 /// Prints one line on standard error; control characters are escaped.

@@ -9,7 +9,7 @@
 
 namespace lathe::cli {
 
-/// Adds --print-top.
+/// Adds the flag --print-top.
 void addTop(Options &options, int64_t &count);
 
 /// The `count` greatest elements along the last axis of every numeric tensor, with their positions, greatest first. Of

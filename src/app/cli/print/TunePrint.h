@@ -9,18 +9,19 @@
 
 namespace lathe::cli {
 
-/// Limits with which times are compared.
+/// The limits of the machine with which times of trials are compared.
 struct TuneCeilings {
-  lab::MachineCeilings machine; // with the peak measured beside the trials
+  lab::MachineCeilings machine; // ceilings, with the peak that was measured beside the trials
   int threads = 1;
   double peakGflops() const { return machine.gflops(ElementType::f32, threads); }
   /// The share of the roofline that the task reaches if a run takes `seconds`.
   double share(const tune::Task &task, double seconds) const;
-  /// The time of a run at the roofline.
+  /// The seconds that a run of the task would take at the roofline.
   double limitSeconds(const tune::Task &task) const;
 };
 
-/// Tasks before tuning: runs, operations, predicted share of the time, size of the space, trials in the store.
+/// A table of the tasks before tuning: runs, operations, predicted share of the time, size of the space, trials in the
+/// store.
 Table listedTasks(const std::vector<tune::TaskToTune> &tasks);
 
 /// One line about a batch: "3/23 conv ...: 120 GFLOPS, best 131 (65 % of peak); model 12.31 ms (13.20 before), 320 trials, 3
@@ -28,7 +29,7 @@ Table listedTasks(const std::vector<tune::TaskToTune> &tasks);
 std::string progressText(const std::vector<tune::TaskToTune> &tasks, const tune::TuneState &state,
                          const std::optional<TuneCeilings> &ceilings);
 
-/// Tasks after tuning, sorted by their gain for the model.
+/// A table of the tasks after tuning, sorted by their gain for the model.
 Table tunedTasks(const std::vector<tune::TaskToTune> &tasks, const std::vector<tune::TunedTask> &tuned,
                  const std::optional<TuneCeilings> &ceilings);
 

@@ -10,7 +10,7 @@
 
 namespace lathe::cli {
 
-/// One profiled run: seconds by instruction, the overhead, the whole.
+/// One profiled run: the seconds of each instruction, of the overhead and of the whole run.
 struct ProfiledRun {
   std::vector<double> rows;
   double overhead = 0, whole = 0;

@@ -17,16 +17,17 @@ namespace lathe::cli {
 /// Traced runs of one context, one after the other.
 class TraceRuns {
 public:
-  /// With this many events, no further run should be traced. Without --trace-events, one run keeps at most this many.
+  /// When a trace has this many events, no further run should be added to it. Without --trace-events, one run keeps at
+  /// most this many.
   static constexpr size_t most = 2000000;
   /// Limit on the events of each track of a run without --trace-events. All tracks together then have at most `most`
   /// events, which take at most 64 MB.
   static size_t limitOf(int threads) { return most / (size_t(threads) + 1); }
   bool isFull() const { return events >= most; }
-  /// Adds the last run of `context`.
+  /// Adds the last run of `context` to the trace.
   void add(const runtime::Context &context);
   size_t runs() const { return list.size(); }
-  /// Number of events that were counted but not kept.
+  /// Number of events that were counted but not kept, in all runs.
   uint64_t leftOut() const { return omitted; }
 
   /// Writes all runs. `counts`: for each run, whether it is included in the means of the profile. `about`: an object

@@ -14,18 +14,18 @@
 
 namespace lathe::cli {
 
-/// Something that gives scores to classes.
+/// A model that gives scores to classes.
 class Classifier {
 public:
   virtual ~Classifier() = default;
-  /// One score per class; quantised scores are converted to real numbers.
+  /// The scores of a picture, one for each class; quantised scores are converted to real numbers.
   virtual Tensor scores(const evaluate::Picture &picture) = 0;
-  /// Scores for arrays, which become inputs unchanged: by their names, or the only array for the only input. Floats are
-  /// quantised if the input has a scale. `file` is the file of the arrays, for messages.
+  /// The same for a sample of arrays. An array is the input of its name; a single array is the single input, whatever
+  /// its name. Floats are quantised if the input has a scale. `file`: where the arrays are from, for messages.
   virtual Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) = 0;
 };
 
-/// A package. It quantises pictures with its own scale.
+/// A classifier that is a package. It quantises pictures with the package's scale.
 class PackageClassifier : public Classifier {
 public:
   explicit PackageClassifier(const ModelFlags &flags);
@@ -41,9 +41,9 @@ public:
 
   Tensor scores(const evaluate::Picture &picture) override;
   Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) override;
-  /// The input tensors of the last sample.
+  /// The input tensors that the last sample became.
   const std::vector<Tensor> &lastInputs() const { return last; }
-  /// Seconds of each run.
+  /// The seconds of each run so far.
   const std::vector<double> &seconds() const { return times; }
 
 private:
@@ -60,8 +60,8 @@ private:
   PackageClassifier(Package package, const ModelFlags &flags);
 };
 
-/// The model of `ours` in another runtime, in a separate process. It gets the last input of `ours`, which must outlive
-/// it.
+/// A classifier that is the model of `ours` in another runtime, in a separate process. It gets the last input of
+/// `ours`, which must outlive it.
 class RunnerClassifier : public Classifier {
 public:
   /// `name` is the name of the runner. Throws Error if the runner does not read the model.

@@ -12,14 +12,15 @@
 namespace lathe::cli {
 
 struct PictureFlags {
-  std::string preprocess = "flags"; // or "model": as the file of the model states it
-  std::string fit = "stretch";      // or "crop"
+  std::string preprocess = "flags"; // "flags", or "model": what the file of the model states replaces flags
+  std::string fit = "stretch";      // "stretch" or "crop"
   int64_t resize = 0;               // shorter side before the crop, in pixels; 0: the input's shorter side
-  std::string range = "auto";       // of pixels before mean and deviation: "0..1", "-1..1", "0..255", or see takeRange
-  std::vector<double> mean, deviation; // one a channel, or one for all
-  std::string channels = "rgb";        // or "bgr"
-  std::string layout = "auto";         // or "nchw", "nhwc"
-  double inputScale = 0;               // for a quantised input; 0: not given
+  /// Range of pixels before mean and deviation: "0..1", "-1..1", "0..255", or "auto" (takeRange).
+  std::string range = "auto";
+  std::vector<double> mean, deviation; // one number for each channel, or one for all
+  std::string channels = "rgb";        // "rgb" or "bgr"
+  std::string layout = "auto";         // "auto", "nchw" or "nhwc"
+  double inputScale = 0;               // scale of a quantised input; 0: not given
   int64_t inputZeroPoint = 0;
 
   void add(Options &options);
@@ -33,23 +34,23 @@ struct PictureFlags {
   /// pixels are the real numbers that its elements stand for. The first port of this kind decides. Call it for the
   /// inputs of all models before `of`, so that all get the same picture.
   void takeRange(const runtime::Port &port, const std::string &model);
-  /// The values for pixels 0 and 255 before mean and deviation are applied.
+  /// The values of pixels 0 and 255, before mean and deviation are applied.
   std::pair<double, double> pixelRange() const;
-  /// "pixels are 0 to 255, as input 'x' of model.tflite takes them" and a newline; "" if the range does not come from
-  /// an input.
+  /// A line for the user: "pixels are 0 to 255, as input 'x' of model.tflite takes them" and a newline; "" if the range
+  /// does not come from an input.
   std::string rangeText() const;
-  /// How a picture becomes input `port` with these extents: an integer input with a scale gets quantised real numbers.
-  /// Throws Error if the input is not a picture.
+  /// How a picture becomes a value of the input `port` with extents `dims`: an integer input with a scale gets
+  /// quantised real numbers. Throws Error if the input is not a picture.
   evaluate::Preprocessing of(const runtime::Port &port, const std::vector<int64_t> &dims) const;
-  /// The same with all symbols set to 1.
+  /// Like the function with `dims`, with all symbols in the extents of `port` set to 1.
   evaluate::Preprocessing of(const runtime::Port &port) const;
 
 private:
-  std::optional<std::pair<double, double>> ofQuantised; // see takeRange
+  std::optional<std::pair<double, double>> ofQuantised; // range that takeRange has found
   std::string decidedBy;                                // "input 'x' of model.tflite"
 
   void apply(const PictureNotes &notes, const std::string &model);
-  /// True if the range may come from a quantised input.
+  /// True if the range of pixels may come from a quantised input (takeRange).
   bool followsInputs() const { return range == "auto" && mean.empty() && deviation.empty(); }
 };
 

@@ -13,7 +13,8 @@ void DataFlags::add(Options &options, const std::string &dataHelp) {
                    "Leave out pictures that cannot be read, and name them, instead of ending with an error");
   options
       .add_option("--random-crops", crops,
-                  "Classify this many random crops of at least half the sides instead of the whole pictures")
+                  "Classify this many random crops in all, instead of whole pictures; a crop has at least half of each "
+                  "side")
       ->check(CLI::Range(1, 1 << 24))
       ->type_name("N");
   options.reads([this] { return std::vector<std::string>{labels}; });

@@ -25,7 +25,7 @@ std::vector<int64_t> extentsOf(const runtime::Port &port, const std::map<std::st
   return dims;
 }
 
-/// The samples in a folder, in order.
+/// The files of a folder that are samples, in order.
 std::vector<std::string> filesOf(const fs::path &folder) {
   std::vector<std::string> files;
   for (const fs::directory_entry &entry : fs::directory_iterator(folder)) {

@@ -14,11 +14,11 @@ namespace lathe::cli {
 
 struct SampleFlags {
   std::string path;  // folder, CSV file or .npz; "": random numbers
-  int64_t most = 32; // samples at most
+  int64_t most = 32; // largest number of samples
   int64_t crops = 0; // total number of random crops from the folder's pictures; 0: whole pictures
-  uint64_t seed = 0; // for random numbers and crops
+  uint64_t seed = 0; // seed of random numbers and crops
   PictureFlags pictures;
-  std::vector<std::string> shapes; // as ModelFlags::shapes
+  std::vector<std::string> shapes; // ModelFlags::shapes
 };
 
 /// The inputs of each sample, one value per port. An .npz file has an array for every input, with all samples along the

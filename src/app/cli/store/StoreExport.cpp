@@ -24,7 +24,7 @@ lab::Summary timeOf(const Point &point, double nanosecond) {
 
 namespace {
 
-/// One row of CSV.
+/// Writes one row of CSV.
 class CsvRow {
 public:
   CsvRow &text(std::string_view value) {
@@ -86,7 +86,7 @@ std::string shapeOf(const std::vector<lab::ProblemOperand> &operands, size_t ind
   return operands[index].dims.empty() ? "scalar" : fmt::format("{}", fmt::join(operands[index].dims, "x"));
 }
 
-/// The cells for firstColumns.
+/// The row of a point with the cells for firstColumns.
 CsvRow rowOf(const Point &p, const report::RowMaker::Work &work) {
   CsvRow row;
   row.text(p.experiment).text(p.problem.op).text(p.problem.text).text(p.provider).text(p.variant);

@@ -6,10 +6,10 @@
 
 namespace lathe::cli {
 
-/// Summary of all rounds of a point, in seconds (with `nanosecond` = 1: in nanoseconds).
+/// Summary of all samples of a point, over all rounds, in seconds (with `nanosecond` = 1: in nanoseconds).
 lab::Summary timeOf(const store::Point &point, double nanosecond = 1e-9);
 
-/// A column of a table in CSV.
+/// A column of a CSV table.
 struct CsvColumn {
   std::string name;
   std::string type; // text, integer, "optional integer" or number; an empty cell of the latter two: none

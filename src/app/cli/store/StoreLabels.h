@@ -19,7 +19,7 @@ int storeName(const Arguments &arguments);
 std::vector<store::Label> labelsOf(const std::string &uuid, const std::vector<std::string> &tags,
                                    const std::string &note, const std::string &name);
 
-/// "name #tag #tag: note" with the existing parts; "" without labels.
+/// Labels as text: "name #tag #tag: note", without missing parts; "" without labels.
 std::string labelText(const store::Labels &labels);
 
 } // namespace lathe::cli

@@ -6,10 +6,10 @@
 
 namespace lathe::cli {
 
-/// Numbers of pictures.
+/// How many pictures a row decides right, and like the first row with decisions.
 struct Decided {
-  size_t labelled = 0, right = 0; // pictures with a class, and correct decisions
-  size_t agreeing = 0;            // decisions equal to those of the first row with decisions
+  size_t labelled = 0, right = 0; // number of pictures with a class; number of right decisions among them
+  size_t agreeing = 0;            // number of decisions that are equal to those of the first row with decisions
 };
 Decided decidedBy(const SweepRow &row, const Sweep &sweep);
 
@@ -21,7 +21,7 @@ struct ChangedDecision {
 };
 std::vector<ChangedDecision> changedIn(const SweepRow &row, const Sweep &sweep);
 
-/// Classes against decisions; nothing if no picture has a class.
+/// The confusion matrix of a row: classes against decisions; nothing if no picture has a class.
 std::optional<evaluate::Confusion> confusionOf(const SweepRow &row, const Sweep &sweep);
 
 } // namespace lathe::cli

@@ -6,8 +6,8 @@
 
 namespace lathe::cli {
 
-/// Rows, failures, confusion matrices, changed decisions, operators that keep the layout of the model, and operators without
-/// kernels. `command`: the command line.
+/// The page as a document: rows, failures, confusion matrices, changed decisions, operators that keep the layout of the
+/// model, and operators without kernels. `command`: the command line.
 print::Document sweepDocument(const Sweep &sweep, const std::string &command, bool finished);
 
 } // namespace lathe::cli

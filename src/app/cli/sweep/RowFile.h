@@ -7,9 +7,9 @@
 
 namespace lathe::cli {
 
-/// Adds the content of a file by writeRow to `row`. Returns false if the file is missing or incomplete.
+/// Adds the content of a file that writeRow has written to `row`. Returns false if the file is missing or incomplete.
 bool readRow(SweepRow &row, const std::string &file);
-/// Writes the results of preparing and classifying, completely or not at all.
+/// Writes the results of preparing and classifying a row; either the whole file or nothing.
 void writeRow(const SweepRow &row, const std::string &file);
 
 } // namespace lathe::cli

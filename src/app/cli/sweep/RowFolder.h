@@ -26,11 +26,11 @@ public:
   RowFolder &operator=(const RowFolder &) = delete;
 
   const std::string &path() const { return folder; }
-  /// Path of row `number` without extension.
+  /// The path of the files of row `number`, without extension.
   std::string stem(size_t number) const;
-  /// The file for the results of row `number` (cli/sweep/RowFile.h).
+  /// The path of the file with the results of row `number` (cli/sweep/RowFile.h).
   std::string file(size_t number) const { return stem(number) + ".json"; }
-  /// Removes the folder, because nothing is left to continue.
+  /// Removes the folder; call it when nothing is left to continue.
   void finish();
 
 private:

@@ -14,13 +14,13 @@
 
 namespace lathe::cli {
 
-/// Pictures that every row classifies; without --data no row does.
+/// The pictures that every row of a sweep classifies; without --data there are none.
 struct SweepPictures {
   DataFlags data;
-  uint64_t seed = 0; // for random crops
+  uint64_t seed = 0; // seed of random crops
   PictureFlags preprocessing;
   std::vector<std::string> names; // names of the classes; empty: unknown
-  evaluate::Dataset set;          // as `data` reads it
+  evaluate::Dataset set;          // the pictures, as DataFlags::read returns them
 };
 
 /// An operator that the package computes with its reference.
@@ -29,28 +29,28 @@ struct UncompiledOperator {
   double share = 0; // share of a run's time, in [0, 1]
 };
 
-/// One model at one level, layout, target and number of threads; or in another runtime.
+/// A row of a sweep: one model at one level, layout, target and number of threads; or in another runtime.
 struct SweepRow {
-  ModelFlags model;                           // with the level, layout, target and threads of the row
+  ModelFlags model;                           // the model, with the level, layout, target and threads of the row
   std::string runtime;                        // runner that runs the model's own file (lab/compare/Runner.h); "": Lathe
-  std::string title;                          // of the runtime: "tflite 2.14.0, native"
+  std::string title;                          // name of the runtime in tables: "tflite 2.14.0, native"
   bool foreignBuild = false;                  // the runtime's times do not represent a native build: no ratios
   bool done = false;                          // compiled and judged, or known to fail
   bool failed = false;                        // the compiler, the verification or the run failed
   bool ended = false;                         // its process failed during timing
   std::string reason;                         // why the row has no time; "" if it may have one
-  std::string package;                        // path
+  std::string package;                        // path of the row's package
   nlohmann::json compiled;                    // output of `lathe compile --json`; null if that failed
   std::string verification;                   // "verified 2026-05-01: relative error 3.1e-07"
   std::optional<store::Point> point;          // the point for the store, without times
-  std::map<std::string, std::string> inputs;  // files of the inputs by name
-  std::optional<runtime::Port> picture;       // the only input, if there is one and it is a tensor
+  std::map<std::string, std::string> inputs;  // paths of the files with the inputs, by name
+  std::optional<runtime::Port> picture;       // the row's only input, if it has one and that is a tensor
   int64_t peakBytes = 0;                      // peak resident set of the timed process
-  std::vector<UncompiledOperator> uncompiled; // slowest first
-  std::vector<size_t> decisions;              // for each picture
+  std::vector<UncompiledOperator> uncompiled; // operators that are computed by references, the slowest first
+  std::vector<size_t> decisions;              // index of the decided class for each picture
   size_t classes = 0;                         // number of classes of the model
   std::vector<std::vector<double>> rounds;    // seconds of all runs by round
-  std::vector<lab::Counts> counts;            // for each round
+  std::vector<lab::Counts> counts;            // for each round: CPU time and hardware counts
   lab::Summary time;                          // time of a run, in seconds
   std::optional<lab::JudgedPair> speedup;     // time of the first timed row / time of this row
   /// Time of the same model in another runtime, on as many threads / time of this row; only for a native runtime.
@@ -72,7 +72,7 @@ void prepareRuntimeRow(SweepRow &row, const std::string &stem, const SweepRow &o
 /// cannot take.
 void classifyRow(SweepRow &row, const SweepPictures &pictures);
 
-/// The number of pictures that a row decides on: random crops, or whole pictures.
+/// The number of decisions that a row makes: one for each random crop, or for each whole picture.
 size_t pictureCount(const SweepPictures &pictures);
 /// The picture of the data set for decision `number`. The crops of one picture are consecutive.
 const evaluate::LabelledPicture &pictureOf(const SweepPictures &pictures, size_t number);

@@ -8,7 +8,7 @@
 namespace lathe::cli {
 
 /// Returns a function that gives the scores of the classes for an input, from the model of a prepared row in its
-/// runtime. If the runtime fails, the function is empty and the row has the reason.
+/// runtime. If the runtime fails, the returned function is empty and the row gets the reason.
 std::function<Tensor(const Tensor &input)> scoresOfRuntime(SweepRow &row);
 
 } // namespace lathe::cli

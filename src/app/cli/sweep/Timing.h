@@ -6,7 +6,7 @@
 namespace lathe::cli {
 
 struct SweepTiming {
-  std::vector<size_t> starts; // number of rounds of each start of the processes
+  std::vector<size_t> starts; // number of rounds of each start of the timed processes
   store::Disturbance disturbance;
 };
 

@@ -10,7 +10,7 @@
 namespace lathe::cli {
 namespace {
 
-/// The kernel as a separate task, in one run.
+/// A kernel of a graph as a task of its own, to be measured in one run.
 tune::Task taskOf(const ScheduleTask &kernel, BatchOrder order) {
   tune::Task task;
   task.order = order;
@@ -158,7 +158,7 @@ void GraphTuning::measureAll(tune::TrialRunner &runner, double deadline, Progres
   }
 }
 
-/// True if compilations already use the time.
+/// True if compilations already use the time of this graph task and schedule.
 bool GraphTuning::isUsed(const Key &key) const {
   auto record = known.find(key);
   return record != known.end() && record->second.seconds && record->second.verdict == store::TuningVerdict::faster;

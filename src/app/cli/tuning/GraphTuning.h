@@ -27,18 +27,18 @@ public:
   std::vector<store::TunedTask> settled(bool keep);
 
   bool isKept() const { return kept; }
-  /// "graph: 12 kernels measured; their times choose other layouts, kernels or orders of images for 3 operators: 1.03
-  /// times ..., kept"; "" if decide() had nothing to do.
+  /// A line for the user: "graph: 12 kernels measured; their times choose other layouts, kernels or orders of images
+  /// for 3 operators: 1.03 times ..., kept"; "" if decide() had nothing to do.
   std::string line() const;
   nlohmann::json json() const;
 
 private:
-  /// A kernel with the schedule that it would get.
+  /// A kernel to be measured, with the schedule that it would get in the model.
   struct Question {
     tune::Task task;
     std::string schedule;
-    std::optional<tune::Measurement> measurement; // by this run, or from a record
-    std::optional<double> seconds;                // of one run; empty if the measurement failed
+    std::optional<tune::Measurement> measurement; // measurement by this run, or from a record
+    std::optional<double> seconds;                // seconds of one run; empty if the measurement failed
     store::TuningVerdict verdict = store::TuningVerdict::open;
   };
   const ModelFlags &model;
@@ -48,7 +48,8 @@ private:
   using Key = std::pair<std::string, std::string>; // text of the graph task, schedule
   std::map<Key, Question> questions;
   int measured = 0, choices = 0;
-  bool kept = false, decided = false; // decided by this run
+  /// `decided`: true if decide() has compared graphs in this run. `kept`: true if the chosen graph is kept.
+  bool kept = false, decided = false;
   std::optional<TunedComparison> comparison;
 
   bool ask(bool answered);

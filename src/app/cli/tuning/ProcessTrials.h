@@ -6,7 +6,7 @@
 
 namespace lathe::cli {
 
-/// Measures with tune::Measurer.
+/// Measures schedules in separate processes, with tune::Measurer.
 class ProcessTrials : public tune::TrialRunner {
 public:
   explicit ProcessTrials(tune::MeasureOptions options) : measurer(std::move(options)) {}

@@ -9,11 +9,14 @@
 
 namespace lathe::cli {
 
-/// The outcome of checking a package.
+/// The outcome of comparing a package with the references.
 struct PackageCheck {
   bool passed = false;
-  bool wrong = false; // false if an output differs, the package cannot run, or the time ended before this was known
-  std::string text;   // "verified: relative error 3.1e-07", "not verified: the package did not run within 10 s"
+  /// True if an output differs, or the package cannot run. Neither `passed` nor `wrong` is set if the time ended before
+  /// this was known.
+  bool wrong = false;
+  /// Result as text: "verified: relative error 3.1e-07", "not verified: the package did not run within 10 s".
+  std::string text;
 };
 
 class ReferenceOutputs {
@@ -24,7 +27,7 @@ public:
   ReferenceOutputs(const ModelFlags &model, double limitSeconds);
 
   bool complete() const { return isComplete; }
-  /// Runs the package in another process for at most `seconds`, and compares. Requires complete().
+  /// Runs the package in another process, for at most `seconds`, and compares its outputs. Requires complete().
   PackageCheck check(const std::string &package, double seconds) const;
 
 private:

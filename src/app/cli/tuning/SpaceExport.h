@@ -7,24 +7,24 @@
 
 namespace lathe::cli {
 
-/// --export-space, --points, and the seed for random points.
+/// The flags --export-space and --points, and the seed of random points.
 struct SpaceFlags {
-  std::string file; // "": not given
+  std::string file; // file of --export-space; "": not given
   size_t points = 100;
   uint64_t seed = 1;
 
-  /// `help` is the help text of --export-space.
+  /// Adds the flags; `help` is the help text of --export-space.
   void add(Options &options, const std::string &help);
 };
 
 /// A kernel, or several kernels with the same task, with its search space.
 struct ExportedKernel {
-  std::vector<std::string> kernels, nodes; // names of the functions if they are known, and source nodes
-  std::string task, prior;                 // prior: the schedule without search; "" if there is none
+  std::vector<std::string> kernels, nodes; // names of the kernels' functions, if they are known; names of source nodes
+  std::string task, prior;                 // text of the task; the prior's schedule, "" if there is none
   tune::Space space;
 };
 
-/// The kernel with its search space. `kernel` must outlive the result.
+/// Describes a kernel with its search space. `kernel` must outlive the result.
 ExportedKernel exported(const KernelTask &kernel);
 ExportedKernel exported(const tune::TaskToTune &task);
 

@@ -7,12 +7,12 @@
 
 namespace lathe::cli {
 
-/// Name of the file in data/models with the models of a kind: "xgb_itervar.jsonl.gz".
+/// Name of the file below data/models that has the models of a kind: "xgb_itervar.jsonl.gz".
 std::string shippedModelName(const tune::ModelKind &kind);
 
 struct StartModels {
   tune::TrainedModels models;
-  std::string file; // "": there are no models
+  std::string file; // path of the file with the models; "": there are no models
   bool isShipped = false;
 
   /// Reads the models in `file`. Throws Error if they cannot be used or belong to another searcher.
@@ -21,9 +21,9 @@ struct StartModels {
   /// cannot be used, which is reported on stderr.
   static StartModels shipped(const std::string &searcher);
 
-  /// True if there is a model for the kernel family of this task.
+  /// True if there is a trained model for the kernel family of this task.
   bool serves(const tune::Task &task) const { return models.models.contains(task.family); }
-  /// "the models in FILE", for a sentence.
+  /// The models as part of a sentence: "the models in FILE".
   std::string str() const;
 };
 

@@ -7,10 +7,10 @@
 
 namespace lathe::cli {
 
-/// Tasks with the facts they refer to. Movable.
+/// Tasks, with the facts about kernels that they refer to. Can be moved.
 class TaskList {
 public:
-  /// `clockGhz` converts predicted cycles to seconds.
+  /// Begins an empty list. `clockGhz` converts predicted cycles to seconds.
   explicit TaskList(double clockGhz) : clockGhz(clockGhz) {}
 
   /// Adds the tasks of a model with `only` in their label, nodes or text. Throws Error if there is none.
@@ -24,9 +24,9 @@ public:
 
 private:
   double clockGhz;
-  std::vector<std::unique_ptr<KernelFacts>> facts; // by task
+  std::vector<std::unique_ptr<KernelFacts>> facts; // facts about the kernel of each task
 
-  /// Returns false if no schedule computes the kernel.
+  /// Adds the task of a kernel. Returns false if no schedule computes the kernel.
   bool add(KernelTask kernel);
 };
 

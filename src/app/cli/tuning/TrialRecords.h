@@ -11,13 +11,14 @@ tune::Measurement measurementOf(const store::TuningRecord &record);
 
 class TrialRecords {
 public:
-  /// `searcher` proposes the schedules. `recording` must outlive the object.
+  /// `searcher`: name of the searcher that proposes the schedules. `recording` must outlive the object.
   TrialRecords(Recording &recording, std::string searcher) : recording(recording), searcher(std::move(searcher)) {}
 
   void add(const tune::Task &task, const std::vector<tune::Measurement> &measurements);
-  /// The finalists of a task with the results of the turns. `undone`: gains of single tasks are no gain for the model.
+  /// The records of a task's finalists, with the results of the turns. `undone`: what single tasks gain is no gain for
+  /// the model.
   store::TunedTask of(const tune::Task &task, const tune::TunedTask &tuned, bool undone = false) const;
-  /// One schedule with a verdict.
+  /// The record of one measured schedule with this verdict.
   store::TunedTask of(const tune::Task &task, const tune::Measurement &measurement, store::TuningVerdict verdict) const;
   /// Adds the stored measurements of earlier searches on this machine to the task.
   void recall(tune::TaskToTune &task) const;

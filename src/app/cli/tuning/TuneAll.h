@@ -7,14 +7,14 @@ namespace lathe::cli {
 
 struct TuneAllOptions {
   std::string list;       // zoo:NAME or files, separated by commas; "": --all was not given
-  ModelFlags common;      // without a model: flags for all compilations
+  ModelFlags common;      // flags for all compilations; names no model
   Arguments tuneFlags;    // flags of `lathe tune` without --threads, --budget and compilation flags
   double budget = 0;      // seconds of tuning a model; 0: no limit
-  double maxSeconds = 20; // for comparing a package with ONNX Runtime
-  bool again = false;     // also tune finished models
-  std::string store;      // file; "": the default one
-  std::string page;       // Markdown; "": none
-  std::string command;    // as typed
+  double maxSeconds = 20; // seconds for comparing a package with ONNX Runtime
+  bool again = false;     // true: also tune models that are finished already
+  std::string store;      // file or URL of the store; "": the default store
+  std::string page;       // path of the page (Markdown); "": none is written
+  std::string command;    // command line as typed
 
   /// Adds --all and the flags that belong to --all only.
   void add(Options &options);

@@ -21,7 +21,7 @@ struct TuneFlags {
   tune::TuneOptions tune;
   SpaceFlags space;
   TuneAllOptions all;
-  double budget = 0; // seconds; 0: none
+  double budget = 0; // limit of the tuning time in seconds; 0: none
   std::string only, output, via, viaDirectory, lists, trainTo, startFrom;
   std::vector<std::string> problems, suites;
   bool list = false, compare = false, evaluate = false;
@@ -30,7 +30,7 @@ struct TuneFlags {
   bool isAll() const { return !all.list.empty(); }
   /// True if this run measures schedules on this machine.
   bool measuresHere() const { return via.empty() && !list && space.file.empty(); }
-  /// "zoo:resnet50", "conv2d:ic64ih56oc64kh3ph1", "networks/resnet50"
+  /// What is tuned, as the user named it: "zoo:resnet50", "conv2d:ic64ih56oc64kh3ph1", "networks/resnet50".
   std::string subject() const {
     return hasModel() ? model.model : problems.empty() ? suites.front() : problems.front();
   }
@@ -74,12 +74,12 @@ struct TuneFlags {
     options.afterParse([this, &options] { check(options); });
   }
 
-  /// The settings with which every trial is measured.
+  /// The settings of the experiment: how every trial is measured.
   nlohmann::json settings(const CompileOptions &compiling) const {
     return {{"machine", toJson(targetOf(compiling).machine)}, {"seed", tune.seed}, {"threads", model.threads}};
   }
 
-  /// Options of --all that all models share.
+  /// The flags of --all that apply to all models.
   TuneAllOptions forAll(const Arguments &typed) const {
     TuneAllOptions result = all;
     result.common = model;
@@ -98,7 +98,7 @@ struct TuneFlags {
     return result;
   }
 
-  /// The problems of --problem, or of --suite.
+  /// The problems that --problem or --suite names.
   std::vector<lab::ListedProblem> listed() const {
     if (!suites.empty())
       return lab::readProblems(problemLists(lists), suites);

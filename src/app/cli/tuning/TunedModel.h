@@ -11,37 +11,38 @@ namespace lathe::cli {
 
 /// A model of the list: the report of `lathe tune`, and comparisons of its packages with ONNX Runtime.
 struct TunedModel {
-  std::string model;        // name in the list
-  double tuningSeconds = 0; // total of all runs of `lathe tune`
-  double seconds = 0;       // including the comparisons
-  nlohmann::json report;    // of `lathe tune --compare`; null: not tuned
-  /// Reports of `lathe compare --with onnxruntime`: the package without and with tuning. null: not compared.
+  std::string model;        // name of the model in the list
+  double tuningSeconds = 0; // seconds that all runs of `lathe tune` took
+  double seconds = 0;       // the same, and the seconds of the comparisons
+  nlohmann::json report;    // JSON of `lathe tune --compare`; null: not tuned
+  /// JSON of `lathe compare --with onnxruntime` for the package without tuning and for the tuned one. null: not
+  /// compared.
   nlohmann::json before, after;
   /// Why there is no comparison with ONNX Runtime; "": there is one, or it is not installed.
   std::string beforeReason, afterReason;
-  std::string finished; // date and time
-  std::string failure;  // why there is no report; "": none
+  std::string finished; // date and time when the model was finished
+  std::string failure;  // why there is no report; "": there is one
 
   bool tuned() const { return !report.is_null(); }
   /// True if a schedule other than the default, or another graph, is kept.
   bool kept() const;
   /// True if the search found a faster schedule or graph, even if it was not kept.
   bool gained() const;
-  /// Trials of all tasks, including earlier runs; and those that failed.
+  /// Number of trials of all tasks, including earlier runs; number of trials among them that failed.
   int64_t trials() const;
   int64_t failedTrials() const;
   /// Mean, median, max, min and standard deviation in ms of the untuned or the tuned package. If nothing is kept, the
   /// tuned package is the untuned one.
   nlohmann::json times(bool tuned) const;
-  /// Untuned time / tuned time, with interval and verdict.
+  /// Untuned time / tuned time, with its interval and verdict.
   const nlohmann::json &speedup() const;
-  /// ONNX Runtime's time / our time; null: unknown.
+  /// ONNX Runtime's time / our time, with the tuned or the untuned package; null: unknown.
   nlohmann::json peerRatio(bool tuned) const;
   /// True if other programs disturbed a comparison.
   bool disturbed() const;
 };
 
-/// All figures of the model: the columns of the table, and the reports.
+/// JSON of a model: the columns of the table, and all reports.
 nlohmann::json toJson(const TunedModel &model);
 
 /// One file per model in a folder. A file counts only for the program, machine and settings that wrote it.

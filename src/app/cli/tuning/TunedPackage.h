@@ -12,14 +12,15 @@
 namespace lathe::cli {
 
 struct TunedComparison {
-  bool slower = false;       // the verdict on the tuned package
+  bool slower = false;       // verdict of the comparison: the tuned package is slower
   double ratio = 0;          // untuned time / tuned time; 0: the outputs do not agree
   double interval = 0;       // width of the 95 % interval of the ratio
   nlohmann::json comparison; // output of `lathe compare`, the tuned package first
 
-  /// "1.052 times the untuned one's speed (1.044 to 1.060), faster"; `other` is the word for the other package.
+  /// The comparison as text: "1.052 times the untuned one's speed (1.044 to 1.060), faster". `other` replaces the word
+  /// "untuned".
   std::string speedText(const std::string &other = "untuned") const;
-  /// Times of both packages side by side, if their outputs agree.
+  /// A table of the times of both packages, side by side, if their outputs agree.
   Table sides() const;
 };
 
@@ -30,37 +31,38 @@ TunedComparison compareTuned(const ModelFlags &model, const std::string &tuned, 
 /// The result of compiling, checking and comparing the tuned package.
 struct TunedOutcome {
   PackageCheck check;
-  std::optional<TunedComparison> comparison; // nothing: the check failed
-  /// The comparison of the package with all schedules, if it gained nothing and packages with fewer schedules were
-  /// tried.
+  std::optional<TunedComparison> comparison; // nothing: the check of the outputs failed
+  /// The comparison of the package with all schedules. Set if that package gained nothing, so that packages with fewer
+  /// schedules were tried.
   std::optional<TunedComparison> withAll = {};
   std::set<std::string> dropped = {}; // tasks whose schedules were dropped from the package
 
   /// True if the tuned package is right and there is a verdict on its speed.
   bool valid() const { return check.passed && comparison && comparison->ratio > 0; }
-  /// The verdict is *slower*, or the ratio is below 1: every kept schedule gained alone, so the whole model should
-  /// gain, too.
+  /// True if the package seems to gain nothing: the verdict is *slower*, or the ratio is below 1. Every kept schedule
+  /// gained alone, so the whole model should gain, too.
   bool gainsNothing() const { return valid() && (comparison->slower || comparison->ratio < 1); }
-  /// The comparison was disturbed so much that it could not show the usual gain of schedules.
+  /// True if the comparison was disturbed so much that it could not show the usual gain of schedules.
   bool isVague() const { return valid() && comparison->interval > 0.05; }
-  /// "1.052 times the untuned one's speed (1.044 to 1.060), faster; verified: relative error 3.1e-07"
+  /// The outcome as text: "1.052 times the untuned one's speed (1.044 to 1.060), faster; verified: relative error
+  /// 3.1e-07".
   std::string str() const;
 };
 
-/// Schedules by the text of their task, the greatest expected gain first.
+/// Texts of tasks, each with its schedule; the greatest expected gain comes first.
 using TaskSchedule = std::vector<std::pair<std::string, std::string>>;
 
 class TunedPackage {
 public:
-  /// `options` are those of the untuned package. `budget`: seconds of the whole tuning; 0: no limit. `model` must
-  /// outlive the object.
+  /// Prepares tuning of `model`, which must outlive the object. `options` are the options of the untuned package.
+  /// `budget`: seconds of the whole tuning; 0: no limit.
   TunedPackage(const ModelFlags &model, CompileOptions options, double budget);
 
   /// Does work for `finish` that does not depend on the search: compiles the untuned package and computes the
   /// reference. Without a budget `finish` does it. Throws Error if this takes more than half of the budget, because
   /// then nothing could be kept.
   void prepare(Progress &progress);
-  /// Seconds before the end of the budget in which `finish` compiles, checks and compares.
+  /// Seconds before the end of the budget that `finish` needs to compile, check and compare.
   double reservedSeconds() const;
   /// Compiles the package with these options and schedules, checks it, and compares it with the untuned package until
   /// `left` seconds from now, or for at least two seconds. Without a budget it compares for `left` seconds. If the
@@ -75,7 +77,7 @@ private:
   const ModelFlags &model;
   CompileOptions options;
   double budget;
-  std::string untuned, tuned; // files; "": not compiled
+  std::string untuned, tuned; // paths of the packages; "": not compiled
   double compileSeconds = 0;
   std::unique_ptr<ReferenceOutputs> reference;
 

@@ -73,7 +73,7 @@ struct EvaluateFlags {
   }
 };
 
-/// The counted decisions.
+/// What the decisions of a model are counted into.
 struct Evaluation {
   std::vector<std::string> labels, names; // names of the classes; `names` are shortened
   std::optional<evaluate::Confusion> confusion;
@@ -155,7 +155,7 @@ private:
                        [&](const LabelledPicture &sample) { return !data.isArrays(sample); });
   }
 
-  /// `scoresOf` runs a model on a sample.
+  /// Counts the decision on a sample. `scoresOf` runs a model on it.
   void count(const std::function<Tensor(Classifier &)> &scoresOf, const LabelledPicture &from,
              const std::string &file) {
     constexpr size_t ranked = 5;
@@ -209,7 +209,7 @@ Table classTable(const Evaluation &evaluation) {
   return table;
 }
 
-/// One row per class, one column per decision.
+/// The confusion matrix as a table: one row for each class, one column for each decision.
 std::string confusionTable(const Evaluation &evaluation, const TableStyle &style) {
   std::vector<size_t> present = evaluation.confusion->present();
   std::vector<TableColumn> columns{textColumn("class \\ decision").shrink(12)};

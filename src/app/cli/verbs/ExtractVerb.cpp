@@ -17,7 +17,7 @@
 namespace lathe::cli {
 namespace {
 
-/// "cut.onnx" to "cut".
+/// The path without its extension: "cut" for "cut.onnx".
 std::string stem(const std::string &path) {
   size_t dot = path.rfind('.');
   return dot == std::string::npos || path.find('/', dot) != std::string::npos ? path : path.substr(0, dot);

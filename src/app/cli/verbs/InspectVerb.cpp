@@ -170,7 +170,7 @@ std::string describeProducer(mlir::ModuleOp module, json &document) {
   return fmt::format("producer: {}\n", printable(producer.str()));
 }
 
-/// Inputs, outputs and figures.
+/// Describes a graph: inputs, outputs and figures.
 std::string describeGraph(Source &source, bool blocks, const TableStyle &style, json &document) {
   mlir::ModuleOp module = *source.module;
   mlir::func::FuncOp main = mainFunction(module);

@@ -6,34 +6,36 @@
 
 namespace lathe::cli {
 
-/// A loaded model with bound inputs.
+/// A loaded model whose inputs are bound, ready to be measured.
 struct Prepared {
   std::string package; // path of the package
   std::shared_ptr<const runtime::Model> model;
   std::unique_ptr<runtime::Context> context;
-  std::string inputText;       // "data 1x3x224x224, random"
-  std::string extents;         // values of the symbols: "N=8"; "" for none
-  std::string variant;         // that runs (cli/Variants.h); "" for the general plan
-  double flops = 0, bytes = 0; // totals over the kernels of the plan
+  std::string inputText;       // text about the inputs: "data 1x3x224x224, random"
+  std::string extents;         // values of the symbols as text: "N=8"; "" if there are none
+  std::string variant;         // variant of the package that runs, as text (cli/Variants.h); "" for the general plan
+  double flops = 0, bytes = 0; // totals over the kernels of the plan in use
 };
 
 /// Compiles the model if necessary, loads it, binds the inputs and runs once.
 Prepared prepare(const ModelFlags &model, const InputFlags &inputs);
-/// The first half of `prepare`: a context without inputs.
+/// The first half of `prepare`: compiles and loads the model, and makes a context without inputs.
 Prepared load(const ModelFlags &model);
-/// The second half of `prepare`; can be repeated with other extents.
+/// The second half of `prepare`: binds the inputs and runs once. It can be repeated with other extents.
 void bindAndRun(Prepared &prepared, const InputFlags &inputs, const std::vector<std::string> &shapes);
 
-/// Reason to mistrust the outputs of the last run ("prob: not finite"), or "".
+/// Why the outputs of the last run are to be mistrusted ("prob: not finite"); "": no reason.
 std::string mistrusted(const Prepared &prepared);
 
-/// "verified 2026-05-01: relative error 3.1e-07", or "unverified (lathe verify MODEL)".
+/// The verdict on the outputs as text: "verified 2026-05-01: relative error 3.1e-07", or "unverified (lathe verify
+/// MODEL)".
 struct Verification {
   bool judged = false, verified = false;
   bool mistrusted = false; // the outputs are right but prove nothing
   std::string text;
 };
-/// The verdict on `package` by the model in `model`; for a package alone, by a model with the name that it states.
+/// The verdict on `package` by the model in `model`; without a model, by a model that has the name which the package
+/// states.
 Verification verificationOf(const ModelFlags &model, const runtime::Model &package);
 /// Like verificationOf, but first verifies a package without a verdict, on the same inputs in another process, if its
 /// model is available. If `says` is false, this process prints only progress and errors.
@@ -44,7 +46,7 @@ Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, con
 /// call, for more the cost of a fork and join. The slots still spin from the previous call, as in a run.
 double callSeconds(int threads);
 
-/// Peak resident set of this process in bytes.
+/// The peak resident set of this process, in bytes.
 uint64_t peakResidentBytes();
 
 } // namespace lathe::cli

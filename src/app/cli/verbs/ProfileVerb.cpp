@@ -32,7 +32,7 @@ ProfiledRun sampleOf(const runtime::RunProfile &profile, size_t instructions) {
   return sample;
 }
 
-/// lab::fastestQuarter
+/// The indices of the runs that count (lab::fastestQuarter).
 std::vector<size_t> countingRuns(const std::vector<ProfiledRun> &samples) {
   std::vector<double> whole;
   for (const ProfiledRun &sample : samples)

@@ -296,7 +296,7 @@ struct PruneFlags {
   }
 };
 
-/// Records to remove, by the reason.
+/// The records to remove, grouped by the reason.
 struct Pruned {
   std::vector<TuningRecord> records;
   size_t otherVersions = 0, failures = 0, slower = 0;

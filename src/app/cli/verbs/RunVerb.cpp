@@ -36,7 +36,7 @@ public:
       states.insert(pair.output);
   }
 
-  /// With a single step, outputs keep their extents.
+  /// Takes the outputs of a step. With a single step, outputs keep their extents.
   void take(const runtime::Context &context, int64_t step, int64_t steps) {
     if (steps == 1)
       return;
@@ -87,7 +87,7 @@ void dequantizeAll(std::span<const runtime::Port> ports, std::vector<Value> &res
     }
 }
 
-/// Seconds of one run.
+/// Runs the model once and returns the seconds.
 double timedRun(runtime::Context &context) {
   auto start = std::chrono::steady_clock::now();
   context.run();

@@ -115,7 +115,7 @@ private:
   process::TemporaryDirectory directory{"segments"};
 };
 
-/// "12.3 +- 0.4"
+/// The mean of a part with its deviation, as text: "12.3 +- 0.4".
 std::string meanText(const Part &part, size_t side) {
   const lab::Summary &time = part.time(side);
   if (time.count)
@@ -289,7 +289,7 @@ std::string partsTable(const Parts &parts, const std::string &with, const TableS
   return table.str(style);
 }
 
-/// "between relu1 and relu2"
+/// The place of a part as text: "between relu1 and relu2".
 std::string placeText(const Part &part) {
   return fmt::format("between {} and {}", part.from.empty() ? "the input" : part.from,
                      part.to.empty() ? "the outputs" : part.to);
@@ -365,7 +365,7 @@ lab::RunnerSpec peerOf(const SegmentFlags &flags) {
   return withSignature(std::move(peer), flags.model);
 }
 
-/// Progress of part `done` of `total`.
+/// The progress of a command: part `done` of `total`.
 struct Stage {
   Progress progress;
   std::string name;

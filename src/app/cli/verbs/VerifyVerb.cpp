@@ -111,9 +111,9 @@ void VerifyFlags::addComparison(Options &options) {
       "the model");
   options.add_option("--relative", verification.relative,
                      "Set the largest relative L2 error (default: docs/numerics.md; 2e-05 for fp32)");
-  options.add_option(
-      "--maximum", verification.maximum,
-      "Set the largest |difference| over the largest |reference| (default: docs/numerics.md; 0.0001 for fp32)");
+  options.add_option("--maximum", verification.maximum,
+                     "Set the limit of the largest |difference| divided by the largest |reference| (default: "
+                     "docs/numerics.md; 0.0001 for fp32)");
 }
 
 void VerifyFlags::add(Options &options) {
@@ -148,7 +148,7 @@ struct InputSet {
   std::vector<std::string> shapes; // as ModelFlags::shapes
 };
 
-/// A random set for each variant of the package, because each has kernels of its own.
+/// Adds a random set for each variant of the package, because each variant has kernels of its own.
 void addVariantSets(std::vector<InputSet> &sets, const VerifyFlags &flags, const runtime::Model &package) {
   if (flags.seeds == 0 || flags.inputs.fill != "random")
     return;
@@ -247,7 +247,7 @@ void printDivergence(const verify::Divergence &divergence, const std::string &co
   json["place"] = divergence.str();
 }
 
-/// Prints everything about one set.
+/// Prints everything about one set of inputs.
 void printSet(const VerifyFlags &flags, const InputSet &inputs, mlir::ModuleOp module, const verify::SetResult &result,
               nlohmann::json &json, bool print) {
   printComparisons(inputs.title, result, json, print);

@@ -23,7 +23,7 @@ static const char *processorFolder() {
 #endif
 }
 
-/// Folders in search order.
+/// The folders RUNNERS, in search order.
 static std::vector<fs::path> runnerFolders() {
   std::vector<fs::path> runners;
   if (const char *given = std::getenv("LATHE_RUNNERS"); given && *given)

@@ -7,7 +7,7 @@
 
 namespace lathe::lab {
 
-/// Folder of the running program.
+/// The folder of the running program.
 std::filesystem::path programDirectory();
 
 /// Path of libonnxruntime.so.1 for this processor in the npm package onnxruntime-node, below
@@ -18,7 +18,7 @@ std::optional<std::filesystem::path> onnxRuntimeLibrary();
 /// Path of `script` ("tflite/Runner.mjs") in the first RUNNERS that has it, beside the folder `needed` ("": none).
 std::optional<std::filesystem::path> runnerScript(const std::string &script, const std::string &needed = "");
 
-/// "ONNX Runtime is not installed: " and how to install it.
+/// Message of the error: "ONNX Runtime is not installed: ", and how to install it.
 std::string notInstalled(const std::string &runtime);
 
 } // namespace lathe::lab

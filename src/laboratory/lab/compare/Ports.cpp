@@ -6,7 +6,7 @@
 namespace lathe::lab {
 namespace {
 
-/// Returns nothing for the name of a symbol.
+/// The number in an extent's text; nothing for the name of a symbol.
 std::optional<int64_t> extentOf(const std::string &dim) {
   char *end = nullptr;
   int64_t extent = std::strtoll(dim.c_str(), &end, 10);

@@ -15,7 +15,7 @@ namespace lathe::lab {
 std::vector<std::optional<size_t>> pairPorts(const std::vector<RunnerPort> &ours,
                                              const std::vector<RunnerPort> &theirs);
 
-/// How a tensor fits a port.
+/// Whether a tensor fits a port, and how its axes must be permuted.
 struct PortFit {
   bool fits = false;
   /// Axis of the tensor for each axis of the port, if the port has the channels before the spatial axes instead of
@@ -27,16 +27,16 @@ struct PortFit {
 /// permutation, the layouts count as equal.
 PortFit fitOf(const RunnerPort &tensor, const RunnerPort &port);
 
-/// A port with the type and extents of a tensor.
+/// A port called `name` with the type and extents of a tensor.
 RunnerPort portOf(const std::string &name, const Tensor &tensor);
 
 /// Copy of `tensor` whose axis i is the axis permutation[i] of `tensor`.
 Tensor transposed(const Tensor &tensor, const std::vector<size_t> &permutation);
 
-/// Texts such as "data f32 1x3x224x224", separated by commas for several ports.
+/// A port as text, "data f32 1x3x224x224"; several ports are separated by commas.
 std::string portText(const RunnerPort &port);
 std::string portsText(const std::vector<RunnerPort> &ports);
-/// "1x3x224x224"; "scalar" without extents.
+/// The extents of a port as text, "1x3x224x224"; "scalar" for a port without axes.
 std::string extentsText(const RunnerPort &port);
 
 } // namespace lathe::lab

@@ -17,7 +17,7 @@ static constexpr int protocolVersion = 1;
 
 // Finding runners.
 
-/// Returns "" if there is none.
+/// The path of a runner's program; "" if there is none.
 static std::string runnerProgram(const std::string &name) {
   // Tests are in other folders of the build than programs.
   for (auto &directory : {programDirectory(), programDirectory().parent_path() / "bin"})

@@ -21,7 +21,7 @@ struct RunnerSpec {
   bool reads(std::string_view format) const;
 };
 
-/// A native library of TensorFlow Lite's C API; "": none.
+/// Environment variable with the path of a native library of TensorFlow Lite's C API; unset: there is none.
 inline constexpr const char *tfliteLibraryVariable = "LATHE_TFLITE_LIBRARY";
 
 /// Returns the runner called `name`: a program beside this one ("onnxruntime", "opencv", "lathe", "reference"), or a
@@ -36,11 +36,12 @@ RunnerSpec runnerNamed(const std::string &name, const std::string &where);
 struct RunnerPort {
   std::string name;
   std::string type;              // name of an ElementType; "": not known
-  std::vector<std::string> dims; // "224", or the symbol of an open extent
-  bool ranked = true;            // false: any rank
+  std::vector<std::string> dims; // extents: numbers such as "224", or symbols of open extents
+  bool ranked = true;            // false: tensors of any rank fit
 };
 
-/// A part of a model by names of tensors; empty lists: from its inputs, to its outputs.
+/// A part of a model, from the tensors `from` to the tensors `to`. Empty lists mean the inputs and the outputs of the
+/// model.
 struct ModelPart {
   std::vector<std::string> from, to;
 };
@@ -51,7 +52,7 @@ struct RunnerModel {
 };
 
 struct RunnerTimeouts {
-  double start = 120, load = 600, run = 600; // seconds
+  double start = 120, load = 600, run = 600; // limits of each request, in seconds
 };
 
 class Runner : public TimingWorker {
@@ -60,7 +61,7 @@ public:
                                        const RunnerTimeouts &timeouts = {});
 
   process::Result<RunnerModel> load(const std::string &path, int threads, const ModelPart &part = {});
-  /// Binds inputs (name -> .npy file) for all later runs.
+  /// Binds inputs for all later runs, by name; values are paths of .npy files.
   process::Result<bool> setInputs(const std::map<std::string, std::string> &files);
   /// Runs once and writes the outputs below `directory`. Returns output name -> .npy file.
   process::Result<std::map<std::string, std::string>> run(const std::string &directory);

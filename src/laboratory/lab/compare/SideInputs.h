@@ -5,14 +5,14 @@
 
 namespace lathe::lab {
 
-/// An input of the first side, as bound.
+/// An input of the first side, with the tensor bound to it.
 struct BoundInput {
-  RunnerPort port; // with the tensor's extents
+  RunnerPort port; // type of the input, extents of the tensor
   Tensor tensor;
   std::string file;
 };
 
-/// A side whose model is loaded.
+/// A side of a comparison after its runner has loaded the model.
 struct LoadedSide {
   const std::string &called; // name of the model in messages
   const RunnerModel &model;
@@ -20,9 +20,9 @@ struct LoadedSide {
 };
 
 struct SideInputs {
-  std::map<std::string, std::string> files; // by the name of the input
-  bool real = false;                        // compared as real numbers: the first side has other types
-  std::vector<std::string> notes;           // about adapted inputs
+  std::map<std::string, std::string> files; // path of the .npy file for each input
+  bool real = false;              // outputs are compared as real numbers, because the first side has other types
+  std::vector<std::string> notes; // facts about adapted inputs, for the result
 };
 
 /// Finds the file for every input of `side`. Transposed or quantised inputs are written to new files, named `stem` and

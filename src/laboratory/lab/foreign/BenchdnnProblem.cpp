@@ -68,7 +68,7 @@ private:
   }
 };
 
-/// "f32" for "f32:f32:f32"; other texts unchanged.
+/// A single type for three equal ones: "f32" for "f32:f32:f32"; other texts unchanged.
 std::string oneType(const std::string &text) {
   auto types = split(text, ':');
   bool equal = std::all_of(types.begin(), types.end(), [&](auto &type) { return type == types[0]; });

@@ -6,14 +6,14 @@
 namespace lathe::lab {
 
 struct BenchdnnProblem {
-  store::Problem problem; // of Lathe, otherwise the driver with its text
+  store::Problem problem; // a problem of Lathe if possible; otherwise the driver (the operator) and its text
   std::string layout;     // "stag=axb wtag=any": the tags that are not the default
-  std::string type;       // of the first operand; else --dt as it stands, "f32" where missing
+  std::string type;       // element type of the first operand; otherwise the text of --dt, "f32" if --dt is missing
 };
 
-/// `text` is a line of options and a descriptor: "--mode=P --conv --dir=FWD_I mb1ic64ih56oc64kh3ph1". Options about
-/// measuring are ignored. The problem becomes one of Lathe if Lathe can express every other option: --dt, --dir of
-/// forward convolutions and inner products, --alg, --axis, and the post-operators sum, relu and tanh.
+/// Parses `text`, a line of options and a descriptor: "--mode=P --conv --dir=FWD_I mb1ic64ih56oc64kh3ph1". Options
+/// about measuring are ignored. The problem becomes one of Lathe if Lathe can express every other option: --dt, --dir
+/// of forward convolutions and inner products, --alg, --axis, and the post-operators sum, relu and tanh.
 BenchdnnProblem benchdnnProblem(const std::string &text);
 
 } // namespace lathe::lab

@@ -20,7 +20,8 @@ std::span<const char *const> importFormats();
 /// of a server.
 std::string foreignFormatOf(const std::string &path);
 
-/// The records of a file in this format; "": recognised by the file's content; `path` may also be a server's URL.
+/// The records of a file in format `format`; "": the file's content tells the format. `path` may also be the URL of a
+/// server.
 store::RecordSource importSource(const std::string &path, const std::string &format = "");
 
 } // namespace lathe::lab

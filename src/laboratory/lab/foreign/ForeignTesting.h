@@ -16,11 +16,11 @@ protected:
     std::ofstream(file(name), std::ios::binary) << text;
     return file(name);
   }
-  /// Imports a file by its content into the store of the test.
+  /// Imports a file into the store of the test. Format "": the file's content tells it.
   store::ImportCounts import(const std::string &path, const std::string &format = "") {
     return store::importSources(store, {importSource(path, format)});
   }
-  /// The error message for a refused text; nothing is written.
+  /// Imports a text that must be refused, and checks that nothing is written. Returns the error message.
   std::string refused(const std::string &text, const std::string &format = "") {
     std::string path = write("refused.log", text);
     store::Store::Counts before = store.counts();

@@ -8,26 +8,26 @@
 
 namespace lathe::lab {
 
-/// A point with its samples, compact enough for millions of samples.
+/// A point of a foreign file with its samples, compact enough for millions of samples.
 struct Gathered {
-  store::Point point; // without rounds
-  std::string run;    // of the file, if it has several: one experiment each
+  store::Point point; // the point, without its rounds
+  std::string run;    // name of the run, if the file has several runs: each becomes an experiment
   std::vector<int64_t> wallNs;
-  std::vector<uint32_t> rounds;               // round of each wallNs, ascending
-  std::vector<store::Sample> counted;         // instead of wallNs, with one round each
-  std::map<std::string, size_t> figureCounts; // values in the mean of each figure
+  std::vector<uint32_t> rounds;       // for each element of wallNs, its round; ascending
+  std::vector<store::Sample> counted; // samples with hardware counts, instead of wallNs; each is a round of its own
+  std::map<std::string, size_t> figureCounts; // number of values in the mean of each figure
   double exactNanoseconds = 0;                // mean of `exact` times with fractions of a nanosecond
   size_t exact = 0;
 };
 
 class ForeignPoints {
 public:
-  /// `format` is the name in Foreign.h.
+  /// `path`: the file that is read; `format`: the name of its format in Foreign.h.
   ForeignPoints(std::string path, std::string format);
 
   store::Platform platform;
-  nlohmann::json settings; // of the experiment
-  std::string started;     // at first the time of the file's last change
+  nlohmann::json settings; // settings of the experiment
+  std::string started;     // start of the experiment; at first the time of the file's last change
 
   /// Adds to the text that identifies the experiment. Has no effect after the first measurement.
   void identify(std::string_view text);
@@ -43,7 +43,7 @@ public:
       place = places.emplace(whole, add(make(), run)).first;
     return points[place->second];
   }
-  /// Calls `change` for every point.
+  /// Calls `change` for every point gathered so far.
   template <class Change> void each(Change change) {
     for (Gathered &gathered : points)
       change(gathered);
@@ -62,21 +62,21 @@ private:
   std::string path, format, identity;
   std::vector<Gathered> points;
   std::unordered_map<std::string, size_t> places, byContent;
-  size_t dropped = 0; // samples
+  size_t dropped = 0; // number of samples that were not kept
 };
 
 /// Checks a text of a file and replaces characters that a terminal or a page must not interpret. Throws Error for more
 /// than 64 KiB.
 std::string foreignText(const std::string &text, const char *what);
-/// Like foreignText, for a member of a document, which must be a text.
+/// Like the function for texts, for a member of a JSON document. Throws Error if the member is not a text.
 std::string foreignText(const nlohmann::json &object, const char *key);
 /// Returns a time in nanoseconds. Throws Error for a value that is negative, not finite or longer than
 /// 1e9 s.
 int64_t foreignNanoseconds(double value, double nanosecondsPerUnit, const char *what);
-/// Like foreignNanoseconds, for a member of a document, which must be a number.
+/// Returns a time in nanoseconds (foreignNanoseconds) from a member of a JSON document, which must be a number.
 int64_t foreignNanoseconds(const nlohmann::json &object, const char *key, double nanosecondsPerUnit);
 
-/// A setting that does not state the number of threads.
+/// A setting that leaves the number of threads open.
 store::Setting unstatedThreads();
 
 } // namespace lathe::lab

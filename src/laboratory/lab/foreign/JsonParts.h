@@ -12,7 +12,7 @@ struct JsonParts {
   /// Name of the member of the root object that is the list of elements; "": the root is the list.
   std::string list;
   std::function<void(const nlohmann::json &element)> element;
-  /// Receives the other members of the root object, in any position. Not used if the root is the list.
+  /// Receives each other member of the root object, wherever it stands. Not called if the root is the list.
   std::function<void(const std::string &key, const nlohmann::json &value)> member;
 };
 

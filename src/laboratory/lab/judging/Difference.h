@@ -14,17 +14,19 @@ struct Difference {
   int64_t worst = -1;                // element (row-major) of the largest |difference|; texts: the first that differs
   double computed = 0, expected = 0; // values of the element `worst`
   int64_t elements = 0;
-  int64_t nan = 0, infinite = 0; // number of elements that are NaN, or infinite, in both
+  int64_t nan = 0, infinite = 0; // number of elements that are NaN in both tensors; number that are infinite in both
   double steps = 0;              // quantised integers: largest |difference|
   int64_t different = 0;         // quantised integers: number of elements that differ
   std::string broken; // reason why the tensors differ beyond any bound (shape, type, integers, NaN on one side), or ""
 
   bool within(const Tolerance &tolerance) const;
-  /// "relative error 3.1e-07, largest difference 2.2e-06 of the maximum; NaN in 3 of 512 elements, in both"
+  /// The difference as text: "relative error 3.1e-07, largest difference 2.2e-06 of the maximum; NaN in 3 of 512
+  /// elements, in both".
   std::string str() const;
 };
 
-/// True if both have the same shape, and either the same type, or `expected` is in float64 and `computed` a float.
+/// True if two tensors can be compared: they have the same shape, and either the same type, or `expected` is in float64
+/// and `computed` a float.
 bool comparable(const Tensor &computed, const Tensor &expected);
 
 /// Compares the tensors. `expected` has the type of `computed` or, for floats, is in float64; then it is rounded to the

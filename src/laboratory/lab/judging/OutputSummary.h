@@ -10,12 +10,12 @@ namespace lathe::lab {
 /// Minimum, maximum and mean of the finite elements, and the reason to mistrust the output: all
 /// zero, constant, or no finite element ("": none).
 struct OutputSummary {
-  double min = 0, max = 0, mean = 0; // valid if measured()
+  double min = 0, max = 0, mean = 0; // valid only if measured()
   int64_t elements = 0, nan = 0, infinite = 0;
   bool texts = false;
   std::string mistrust;
   bool measured() const { return !texts && elements > nan + infinite; }
-  /// "min 0, max 1, mean 0.5; NaN in 3 of 512 elements"
+  /// The summary as text: "min 0, max 1, mean 0.5; NaN in 3 of 512 elements".
   std::string str() const;
 };
 OutputSummary summarizeOutput(const Tensor &tensor);

@@ -28,7 +28,7 @@ double percentile(std::span<const double> samples, double percent) {
   return percentileOfSorted(sorted(samples), percent);
 }
 
-/// Reorders `values`.
+/// The median of `values`, which are reordered.
 static double medianInPlace(std::vector<double> &values) {
   if (values.empty())
     return 0;

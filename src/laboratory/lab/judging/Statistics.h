@@ -24,11 +24,12 @@ struct Summary {
   double p05 = 0, p25 = 0, p75 = 0, p95 = 0, p99 = 0;
 };
 
-/// Summarises samples; all zero for no samples.
+/// Summarises samples. All figures are zero if there are no samples.
 Summary summarize(std::span<const double> samples);
 
 double median(std::span<const double> samples);
-/// The `percent`th percentile, interpolated linearly (NumPy's default); 0 is the minimum, 100 the maximum.
+/// The `percent`th percentile of samples, interpolated linearly (NumPy's default); 0 gives the minimum, 100 the
+/// maximum.
 double percentile(std::span<const double> samples, double percent);
 
 /// Returns the indices of the runs of a profile that count, fastest first: the fastest quarter by the
@@ -49,7 +50,7 @@ struct Interval {
 /// one process are not (medianOverStarts).
 Interval medianInterval(std::span<const double> samples, double confidence = 0.95);
 
-/// Times in seconds by process start, round and repetition.
+/// Times of a side in seconds: a list of rounds, each with its repetitions, for every process start.
 using Starts = std::vector<std::vector<std::vector<double>>>;
 
 /// An estimate of a median time from several process starts.
@@ -66,8 +67,8 @@ struct MedianEstimate {
 MedianEstimate medianOverStarts(const Starts &starts);
 
 struct RatioEstimate {
-  double ratio = 0;     // numerator / denominator, as documented for the function
-  Interval interval;    // for the requested confidence
+  double ratio = 0;     // numerator / denominator; the function that returns the estimate says of what
+  Interval interval;    // interval of the ratio, for the requested confidence
   bool isRange = false; // too few observations for the confidence: `interval` is only their range
 };
 
@@ -108,7 +109,7 @@ constexpr size_t leastStartsApart = 6;
 /// True if sides with these numbers of starts, without turns, can have a verdict other than ambiguous or same.
 bool canDecideApart(size_t numeratorStarts, size_t denominatorStarts);
 
-/// Warnings about a series of rounds.
+/// What makes the times of a series of rounds doubtful.
 struct SeriesCheck {
   double outlierShare = 0; // share of samples more than 3 interquartile ranges above the third quartile (Tukey)
   double drift = 0;        // relative change of the medians from the first to the last round (Theil-Sen)
@@ -122,7 +123,7 @@ SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds);
 RatioEstimate geometricMean(std::span<const double> ratios, double confidence = 0.95, int resamples = 2000,
                             uint64_t seed = 1);
 
-/// When to stop sampling.
+/// Decides when a measurement has enough samples.
 struct StoppingRule {
   size_t minSamples = 10;
   size_t maxSamples = 10000;
@@ -135,8 +136,8 @@ struct StoppingRule {
 /// JSON of a summary of seconds, with keys in milliseconds: count, median_ms, mean_ms, min_ms,
 /// max_ms, std_ms, mad_ms, p05_ms ... p99_ms.
 nlohmann::json toJson(const Summary &seconds);
-/// {"time": the summary, "rounds_ns": samples of each round in nanoseconds, "counts": hardware counters of each round}.
-/// "counts" is absent if `counts` is empty; without rounds the object is empty.
+/// JSON of a series of rounds: {"time": the summary, "rounds_ns": samples of each round in nanoseconds, "counts":
+/// hardware counters of each round}. "counts" is absent if `counts` is empty; without rounds the object is empty.
 nlohmann::json timesToJson(const Summary &seconds, const std::vector<std::vector<double>> &rounds,
                            const std::vector<Counts> &counts);
 

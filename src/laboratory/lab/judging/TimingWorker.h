@@ -21,7 +21,8 @@ public:
   const std::string &version() const { return statedVersion; }
   const nlohmann::json &settings() const { return statedSettings; } // as the worker reports them
 
-  /// Why counters are missing in Counts, as the worker reports it; "": all are counted, or the worker gives no reason.
+  /// Why hardware counters are missing in Counts, as the worker reports it; "": all are there, or the worker gives no
+  /// reason.
   const std::string &uncounted() const { return statedUncounted; }
 
   /// Times `repetitions` runs after `warmup` runs; times and counts are taken inside the worker.
@@ -54,15 +55,15 @@ protected:
     }
   }
   process::Result<nlohmann::json> ask(const nlohmann::json &request, double timeoutSeconds);
-  /// Like `time`, with additional `fields` in the request.
+  /// Like `time`; the request also has the members of `fields`.
   process::Result<Timing> timeWith(const nlohmann::json &fields, int warmup, int repetitions);
-  /// Kills the worker and returns the failure.
+  /// Kills a worker that has sent a malformed answer, and returns the failure.
   process::Failure garbage(const std::string &detail);
 
   process::Worker worker;
   std::string statedName, statedVersion, statedUncounted;
   nlohmann::json statedSettings = nlohmann::json::object();
-  double runTimeout; // seconds
+  double runTimeout; // limit of one run in seconds
 };
 
 } // namespace lathe::lab

@@ -14,17 +14,18 @@
 
 namespace lathe::lab {
 
-/// Largest errors of a right result.
+/// Bounds for the errors of a right result.
 struct Tolerance {
   double relative = 2e-5; // L2 norm of the difference / L2 norm of the reference
   double maximum = 1e-4;  // largest |difference| / largest |reference|
-  // For quantised integers: both bounds hold, or `behind` is set and relative and maximum hold.
-  double steps = 0;    // largest |difference|, in steps of the quantiser
-  double share = 0;    // share of the elements that differ
-  bool behind = false; // they may follow other quantised integers, whose steps propagate
+  // For quantised integers. A result is right if both bounds hold, or if `behind` is set and relative and maximum hold.
+  double steps = 0; // largest |difference|, in steps of the quantiser
+  double share = 0; // share of the elements that differ
+  /// The integers may depend on other quantised integers, whose differences of one step propagate.
+  bool behind = false;
 };
 
-/// Roundings between the inputs and a result.
+/// How values are rounded between the inputs and a result.
 struct Roundings {
   bool anyFloat = false;
   bool onlyDoubles = true;                    // every float is f64
@@ -41,11 +42,11 @@ struct Roundings {
   void add(ElementType type);
 };
 
-/// The other side of a comparison: the judge in float64, or a runtime with its own rounding errors
-/// and unknown algorithms.
+/// With what a result is compared: the judge in float64, or a peer, a runtime with its own rounding errors and unknown
+/// algorithms.
 enum class Against { judge, peer };
 
-/// Bounds for these roundings; zero if there are no floats.
+/// Bounds for a result with these roundings; zero if there are no floats.
 Tolerance toleranceOf(const Roundings &roundings, Against against = Against::judge);
 
 /// True for the integer types that quantisers produce. Wider integers are counts or indices.
@@ -54,7 +55,7 @@ inline bool isQuantised(ElementType type) { return isInteger(type) && bitWidth(t
 /// Unit roundoff: half the distance between 1 and the next number of a floating-point type.
 double unitRoundoff(ElementType type);
 
-/// Values of the symbols that are whole extents of ports.
+/// Values of the symbols that are the whole extent of an axis of some port.
 std::map<std::string, int64_t> boundSymbols(std::span<const runtime::Port> ports, std::span<const Value> values);
 
 /// Roundings of the outputs of a package: the types that its kernels write, and the longest path
@@ -62,9 +63,9 @@ std::map<std::string, int64_t> boundSymbols(std::span<const runtime::Port> ports
 /// of the sums of a product. `symbols` are the extents of this run; missing symbols count as 1.
 Roundings roundingsOf(const runtime::Model &model, const std::map<std::string, int64_t> &symbols = {});
 
-/// Precision of a package, from its options (runtime::Model::options).
+/// Reads the precision of a package from the text of its options (runtime::Model::options).
 Precision precisionOfPackage(const std::string &options);
-/// True for a package that was compiled with -O4, from its options.
+/// Reads from the text of a package's options whether it was compiled with -O4.
 bool relaxedMathOfPackage(const std::string &options);
 
 } // namespace lathe::lab

@@ -18,22 +18,22 @@ namespace lathe::lab {
 class TimedSide {
 public:
   virtual ~TimedSide() = default;
-  /// False after the first failure, or if the side is not timed. A side that is not running gets no turns.
+  /// False after the side's first failure, and if the side is not timed. A side that is not running gets no turns.
   virtual bool running() const = 0;
   /// Replaces the process by a new one and prepares it for timing.
   virtual void startAgain() = 0;
   /// Runs the untimed first runs of a start, to learn how long one run takes.
   virtual void estimate() = 0;
-  /// Runs for about TurnOptions::roundSeconds and appends one round.
+  /// Runs the side for about TurnOptions::roundSeconds, and appends a round to `rounds`.
   virtual void takeTurn() = 0;
-  /// Times in seconds: one list per round of all starts.
+  /// Times in seconds: one list for each round, over all starts.
   virtual const std::vector<std::vector<double>> &rounds() const = 0;
 };
 
 struct TurnOptions {
-  int minStarts = 6, maxStarts = 64;  // starts of every side; the first look at the verdicts is after minStarts
-  int minRounds = 8, maxRounds = 240; // rounds over the first minStarts starts
-  double roundSeconds = 0.01;         // duration of one side's turn; at least one run
+  int minStarts = 6, maxStarts = 64;  // process starts of every side; the first look at the verdicts is after minStarts
+  int minRounds = 8, maxRounds = 240; // number of rounds, over the first minStarts starts
+  double roundSeconds = 0.01;         // duration of one side's turn; a turn has at least one run
   /// Limit on the time of all rounds in seconds, divided by maxStarts. The first minStarts starts have at least three
   /// rounds each.
   double maxSeconds = 20;
@@ -41,14 +41,15 @@ struct TurnOptions {
   /// Limit of takeTurns including process starts, in seconds: no start and no round begins after
   /// it. The time is divided so that minStarts starts fit, with one round each if necessary.
   double limitSeconds = std::numeric_limits<double>::infinity();
-  int roundsInAll = std::numeric_limits<int>::max(); // limit of the rounds of all starts
-  double startSeconds = 0;                           // time of the first start of all sides, if known
+  int roundsInAll = std::numeric_limits<int>::max(); // limit of the number of rounds of all starts
+  double startSeconds = 0;                           // seconds of the first start of all sides, if known
   std::function<double()> clock = {};                // seconds from any fixed moment; empty: steadySeconds
-  /// Asked before every round, if not null. Its waiting counts for limitSeconds, but not for maxSeconds.
+  /// Asked before every round to wait for full speed, if not null. The waiting counts for limitSeconds, but not for
+  /// maxSeconds.
   FullSpeed *fullSpeed = nullptr;
 };
 
-/// Seconds of the system's steady clock.
+/// The present time of the system's steady clock, in seconds.
 double steadySeconds();
 
 /// Callbacks of takeTurns; each may be empty. `starts` has the number of rounds of each start.
@@ -56,7 +57,7 @@ struct TurnWatch {
   /// Called at each look at the verdicts (takeTurns); returns true if every verdict is decided.
   std::function<bool(const std::vector<size_t> &starts)> decided;
   std::function<void(const std::vector<size_t> &starts)> afterStart;
-  /// Progress: `start` and `round` count from 1; `secondsLeft` of limitSeconds.
+  /// Called after each round. `start` and `round` count from 1; `secondsLeft`: what is left of limitSeconds.
   std::function<void(int start, int round, double secondsLeft)> afterRound;
 };
 
@@ -65,9 +66,10 @@ struct TurnWatch {
 /// chance. A side that fails gets no further turns. Between two starts the caller may measure something else.
 class Turns {
 public:
-  /// The sides must outlive this object.
+  /// Prepares to time `sides`, which must outlive this object. They must have been started.
   Turns(std::vector<TimedSide *> sides, TurnOptions options, TurnWatch watch);
-  /// Makes one start. Returns false if it was the last one, or if there is nothing left to time.
+  /// Starts all sides (before the first step they are started already) and times their rounds. Returns false if the
+  /// timing has ended.
   bool step();
   /// The number of rounds of each start.
   const std::vector<size_t> &starts() const { return made; }
@@ -92,7 +94,7 @@ private:
   std::vector<size_t> made;
 };
 
-/// All starts of Turns, one after the other. Returns the number of rounds of each.
+/// Makes all starts of a measurement (Turns). Returns the number of rounds of each.
 std::vector<size_t> takeTurns(const std::vector<TimedSide *> &sides, TurnOptions options, const TurnWatch &watch);
 
 /// The rounds of each start for a side that stopped early and has only `rounds` rounds.
@@ -101,7 +103,7 @@ std::vector<size_t> startsWithin(const std::vector<size_t> &starts, size_t round
 /// Groups the first `count` rounds by process start; `starts` has the number of rounds of each start; empty: one start.
 Starts byStart(const std::vector<std::vector<double>> &rounds, const std::vector<size_t> &starts, size_t count);
 
-/// The state of the comparison of two sides after some starts.
+/// The ratio of two sides' times, judged anew after some of the starts.
 struct JudgedPair : JudgedRatio {
   /// Number of starts after which this pair needed no more (0: never), and its verdict at that time. The verdict is the
   /// one that a run without other pairs would have.

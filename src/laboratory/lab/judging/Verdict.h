@@ -14,7 +14,7 @@ namespace lathe::lab {
 enum class Verdict { faster, slower, same, ambiguous };
 std::string_view name(Verdict verdict);
 
-/// Smaller relative differences count as equal.
+/// Times count as equal if they differ relatively by less than this.
 constexpr double indifference = 0.02;
 
 /// The verdict on `speed`, the peer's time / our time with its 95 % interval, and `sure`, the same ratio with its 99.5
@@ -23,35 +23,35 @@ constexpr double indifference = 0.02;
 /// that is only a range (RatioEstimate) supports no verdict.
 Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double band = indifference, double beyond = 0);
 
-/// "95 % interval 0.980 to 1.020", or "range 0.980 to 1.020, too few for an interval".
+/// The interval of a ratio as text: "95 % interval 0.980 to 1.020", or "range 0.980 to 1.020, too few for an interval".
 std::string intervalText(const RatioEstimate &ratio);
-/// {"ratio", "ratio_low", "ratio_high", "confidence"}. The confidence is 0.95, or null if low and
+/// JSON with the keys "ratio", "ratio_low", "ratio_high" and "confidence". The confidence is 0.95, or null if low and
 /// high are only a range.
 nlohmann::json toJson(const RatioEstimate &ratio);
 
 struct JudgedRatio {
-  RatioEstimate ratio; // time of the numerator / time of the denominator, interval of 95 %
+  RatioEstimate ratio; // time of the numerator / time of the denominator, with its 95 % interval
   Verdict verdict = Verdict::ambiguous;
   bool withinOverhead = false; // ambiguous because the cost of calls may explain the difference
-  bool tooFewStarts = false;   // with this number of starts no side is ever called faster
+  bool tooFewStarts = false;   // the starts are so few that no side could be called faster
 };
 
 /// Why the verdict is ambiguous: "call overhead", "too few starts", "disturbed" (other programs ran, or processors were
 /// slow, as the caller states), or "wide interval"; "" for another verdict.
 std::string ambiguityOf(const JudgedRatio &judged, bool disturbed = false);
-/// "faster", or "ambiguous (too few starts)".
+/// The verdict as text: "faster", or "ambiguous (too few starts)".
 std::string verdictText(const JudgedRatio &judged, bool disturbed = false);
 
-/// JSON of the ratio with "verdict", "within_overhead", "too_few_starts" and "ambiguous_because" (ambiguityOf).
+/// JSON of the ratio, and "verdict", "within_overhead", "too_few_starts" and "ambiguous_because" (ambiguityOf).
 nlohmann::json toJson(const JudgedRatio &judged, bool disturbed = false);
 
-/// Times of one side in seconds: a run, and a call that computes one element (empty: unknown).
+/// Times of one side in seconds: a run, and a call that computes only one element (empty: unknown).
 struct SideTime {
   double seconds = 0;
   std::optional<double> callSeconds;
 };
 
-/// The call of an operator may cost this multiple of the call that computes one element, because it
+/// How many times more expensive the call of an operator may be than the call that computes one element, because it
 /// passes more operands.
 constexpr double overheadReach = 2;
 
@@ -69,7 +69,7 @@ JudgedRatio judgeInTurns(const Starts &numerator, const Starts &denominator, dou
 /// of the machine between the sides do not cancel. Half of the band, chosen with bench/apart.py (docs/measuring.md).
 constexpr double beyondApart = indifference / 2;
 
-/// Judges two sides that had no turns together by ratioApart.
+/// Judges two sides that took no turns together by ratioApart.
 JudgedRatio judgeApart(const Starts &numerator, const Starts &denominator, double band = indifference);
 
 } // namespace lathe::lab

@@ -18,7 +18,7 @@ struct CounterReading {
   int64_t cpuNs = 0;
   static constexpr size_t events = 3;
   std::array<std::optional<uint64_t>, events> values; // cycles, instructions, cache misses; empty: not counted
-  uint64_t enabledNs = 0, runningNs = 0;              // time that the counters were enabled, and time that they ran
+  uint64_t enabledNs = 0, runningNs = 0;              // nanoseconds that the counters were enabled, and that they ran
 };
 
 /// Difference of two readings. If the hardware counters ran for less than 99 % of the time, their values are empty
@@ -34,14 +34,14 @@ bool addGroup(CounterReading &reading, std::span<const uint64_t> words,
 /// Explains a failure of perf_event_open with errno `error`: the name of the error and its meaning here.
 std::string counterFailure(int error);
 
-/// Type and config as in perf_event_attr.
+/// An event to count, by the type and config of perf_event_attr.
 struct CounterEvent {
   const char *name;
   uint32_t type;
   uint64_t config;
 };
 using CounterEvents = std::array<CounterEvent, CounterReading::events>;
-extern const CounterEvents hardwareEvents; // cycles, instructions, cache misses
+extern const CounterEvents hardwareEvents; // cycles, instructions, cache misses, in this order
 
 class Counters {
 public:
@@ -53,14 +53,13 @@ public:
   Counters &operator=(const Counters &) = delete;
 
   CounterReading read() const;
-  /// Reason for missing counters: "cycles, instructions, cache_misses: perf_event_open: ENOENT,
-  /// ..."; "": all are counted.
+  /// Why counters are missing: "cycles, instructions, cache_misses: perf_event_open: ENOENT, ..."; "": none is missing.
   const std::string &uncounted() const { return reason; }
 
 private:
   void close();
 
-  std::vector<int> leaders, members; // descriptors: group leaders (one per thread), other events
+  std::vector<int> leaders, members; // file descriptors: group leaders (one per thread); all other events
   std::array<bool, CounterReading::events> counted{};
   std::string reason;
 };

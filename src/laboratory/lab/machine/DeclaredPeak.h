@@ -13,16 +13,16 @@
 
 namespace lathe::lab {
 
-/// Operations per second of `threads` threads of the processor on factors of `type`; empty: of the fastest type. A
-/// multiply-accumulate counts as two operations. If the system does not declare a clock, the clock of the fastest
-/// processors is assumed.
+/// Highest number of operations per second that `threads` threads of the processor can execute on factors of `type`
+/// (empty: of the fastest type). A multiply-accumulate counts as two operations. If the system does not declare a
+/// clock, the clock of the fastest processors is assumed.
 double declaredPeak(const SystemFacts &system, std::optional<ElementType> type, int threads);
-/// declaredPeak of this machine.
+/// The declared peak of this machine's processor.
 double declaredPeak(std::optional<ElementType> type, int threads);
-/// The highest declared peak of any processor.
+/// The highest declared peak of any known processor, with `threads` threads.
 double declaredPeakAnywhere(int threads);
 
-/// The best known algorithm needs this many times fewer operations than the nominal count (Winograd's F(4x4, 3x3)).
+/// Algorithms may need fewer operations than the nominal count: the best known one a quarter (Winograd's F(4x4, 3x3)).
 inline constexpr double mostSaving = 4;
 
 /// Why `seconds` cannot be the time of `operations` at `peak` operations per second: "no algorithm takes 1.2e-06 s for

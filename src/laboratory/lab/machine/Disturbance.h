@@ -9,7 +9,7 @@
 
 namespace lathe::lab {
 
-/// Processor time of the whole machine since boot; nothing if the system does not report it.
+/// Processor time that the whole machine has spent since boot; nothing if the system does not report it.
 struct MachineTime {
   double busySeconds = 0;   // programs, interrupts and stolen time
   double stolenSeconds = 0; // part of busySeconds that other guests of the host used
@@ -19,12 +19,12 @@ std::optional<MachineTime> machineTime();
 /// Processor time of this process without its children, in seconds.
 double ownCpuSeconds();
 
-/// Average number of processors that other programs used since construction.
+/// Measures how many processors other programs use on average, from its construction on.
 class DisturbanceMeter {
 public:
   /// `ownSeconds` returns the processor time of the measured processes, which is subtracted.
   explicit DisturbanceMeter(std::function<double()> ownSeconds = ownCpuSeconds);
-  /// Empty if the system does not report processor times.
+  /// The measurement so far; its figures are empty if the system does not report processor times.
   store::Disturbance read() const;
 
 private:

@@ -140,7 +140,7 @@ static std::list<MachineCeilings> &everKnown() {
   return known;
 }
 
-/// Requires `currentLock`.
+/// The ceilings loaded so far. Call it only while holding `currentLock`.
 static const MachineCeilings *loaded() {
   auto &known = everKnown();
   if (known.empty())

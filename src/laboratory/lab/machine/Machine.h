@@ -24,11 +24,11 @@ namespace lathe::lab {
 struct ArithmeticCeiling {
   ElementType type = ElementType::f32; // type of the factors
   std::string instruction;             // "vfmadd231ps zmm", "vpdpbusd zmm"; a type may have several
-  std::vector<double> gflops;          // [threads - 1], all threads together
+  std::vector<double> gflops;          // element [threads - 1]: rate of all these threads together
 };
 
-/// Bandwidths of one level of the memory system with a given number of threads, all threads
-/// together, in 1e9 bytes per second. A copy counts bytes read and bytes written.
+/// Bandwidths of one level of the memory system for a number of threads, summed over the threads, in 1e9 bytes per
+/// second. A copy counts bytes read and bytes written.
 struct Bandwidth {
   double read = 0, write = 0, copy = 0;
 };
@@ -37,7 +37,7 @@ struct MemoryLevel {
   std::string name;                 // "L1", "L2", "L3", "memory"
   int64_t bytes = 0;                // capacity of one instance; 0 for memory
   int sharedBy = 1;                 // hardware threads that share one instance
-  std::vector<Bandwidth> bandwidth; // [threads - 1]
+  std::vector<Bandwidth> bandwidth; // element [threads - 1] for this number of threads
 };
 
 /// All facts that `lathe machine` shows. Values that the system does not report are empty or zero.
@@ -46,33 +46,33 @@ struct MachineCeilings {
   std::string architecture; // "x86_64"
   std::string kernel;       // "Linux 6.1.0-13-amd64"
   std::string governor;     // "performance"; "": none
-  std::string boost;        // "on", "off": clocks above the nominal one
+  std::string boost;        // whether clocks above the nominal one are allowed: "on" or "off"; "": not reported
   std::string hypervisor;   // "kvm", ...; "" on bare metal
   bool virtualized = false;
-  int cores = 0;                     // physical
-  int hardwareThreads = 0;           // available to this process
+  int cores = 0;                     // physical cores
+  int hardwareThreads = 0;           // hardware threads available to this process
   int64_t memoryBytes = 0;           // rounded to 64 MiB, because the kernel reserves a varying part
-  double clockGhz = 0;               // measured, one busy thread
+  double clockGhz = 0;               // measured clock of one busy thread
   std::vector<std::string> features; // relevant ISA features, by LLVM's names
   std::vector<ArithmeticCeiling> arithmetic;
-  std::vector<MemoryLevel> levels; // innermost first, memory last
-  std::string measured;            // ISO 8601 date and time
+  std::vector<MemoryLevel> levels; // innermost level first, memory last
+  std::string measured;            // date and time of the measurement, ISO 8601
 
   /// Peak of `type` with `threads` threads in GFLOPS, with its fastest instruction. A type without its own ceiling has the
   /// ceiling of the type in which it is computed (f16 and bf16 without hardware: f32; integers: i32
   /// counts as f32). More threads than were measured get the last value.
   double gflops(ElementType type, int threads) const;
-  /// Returns the innermost level whose capacity, for `threads` threads, holds `bytes`; otherwise memory.
+  /// Returns the innermost level that can hold `bytes` for `threads` threads together; memory if no cache can.
   const MemoryLevel &levelHolding(int64_t bytes, int threads) const;
-  /// Bandwidth of a level; `threads` is limited to the threads measured.
+  /// Bandwidth of a level; More threads than were measured get the last value.
   static const Bandwidth &bandwidth(const MemoryLevel &level, int threads);
 };
 
-/// A measured time compared with the limits of the machine.
+/// A measured time compared with the limits of the machine (roofline).
 struct Roofline {
   double limitSeconds = 0; // smallest possible time
   double share = 0;        // limitSeconds / seconds; above 1: fewer operations than the nominal count
-  std::string bound;       // "compute", "L1", "L2", "L3", "memory"
+  std::string bound;       // what limits the time: "compute", "L1", "L2", "L3" or "memory"
 };
 
 /// Roofline of `flops` operations on `type` and `bytes` of compulsory traffic (read and written) in `seconds` on
@@ -84,18 +84,18 @@ Roofline roofline(const MachineCeilings &machine, ElementType type, double flops
 /// are implausible even after waiting, it returns describeMachine's result, which has none. A cache file that cannot be
 /// read or written is not an error. Thread-safe. `say` gets lines about waiting; it may be empty.
 const MachineCeilings &machineCeilings(const std::function<void(const std::string &line)> &say = {});
-/// Reads a cache file; nothing for another file, another machine, or implausible figures.
+/// Reads the ceilings in a cache file; nothing if the file is of another kind or machine, or has implausible figures.
 std::optional<MachineCeilings> keptIn(const std::string &path);
-/// Returns the ceilings without measuring: null if they are neither loaded nor in the cache file.
+/// Returns the ceilings of this machine, but never measures: null if they are neither loaded nor in the cache file.
 const MachineCeilings *keptCeilings();
 
-/// The parts of the description that need no measurement; used for keys and reports.
+/// Describes this machine without its ceilings: only facts that need no measurement. Used for keys and reports.
 MachineCeilings describeMachine();
 
 struct MeasureOptions {
-  int maxThreads = 0;            // 0: all available
+  int maxThreads = 0;            // largest number of threads that is measured; 0: all available ones
   double secondsPerPoint = 0.06; // time per point; the best of several runs counts
-  std::function<void(std::string_view what, int done, int total)> progress; // may be empty
+  std::function<void(std::string_view what, int done, int total)> progress; // called with each step; may be empty
   std::function<void(const std::string &line)> say = {};                    // gets lines about waiting; may be empty
 };
 MachineCeilings measureMachine(const MeasureOptions &options = {});
@@ -105,7 +105,7 @@ double measurePeak(int threads, ElementType type = ElementType::f32, double seco
 /// Measures the current clock of one busy core in GHz: the best of several runs of dependent additions within
 /// `seconds`.
 double measureClock(double seconds = 0.02);
-/// Returns `machine` with this peak of `type` for `threads` threads.
+/// Returns `machine` with `gflops` as its peak of `type` for `threads` threads.
 MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops, ElementType type = ElementType::f32);
 /// Why these figures are impossible: fewer operations or bytes with more threads, an innermost cache that is slower
 /// than memory, or figures far from the table by CPU (machine/MachineFacts.h); "": they are plausible.
@@ -114,8 +114,8 @@ std::string implausible(const MachineCeilings &machine);
 /// Functions that measureWhenQuiet calls; all must be set.
 struct QuietHooks {
   std::function<MachineCeilings()> measure;
-  std::function<double()> others; // takes a moment; returns the processors used by other programs
-  std::function<double()> now;    // seconds
+  std::function<double()> others; // processors that other programs use, measured over a moment
+  std::function<double()> now;    // a clock, in seconds
   std::function<void(const std::string &line)> say;
 };
 /// Waits until other programs are quiet, at most `patience` seconds, and measures; repeats while there is time and the
@@ -127,9 +127,9 @@ MachineCeilings measureWhenQuiet(const QuietHooks &hooks, double patience);
 /// old ones.
 const MachineCeilings &refreshMachineCeilings(const MeasureOptions &options = {});
 
-/// JSON with units in the keys: "gflops", "read_gb_s", "capacity_bytes".
+/// JSON of the ceilings. Keys contain units: "gflops", "read_gb_s", "capacity_bytes".
 nlohmann::json toJson(const MachineCeilings &machine);
-/// Throws Error for a document of another form.
+/// Reads the JSON of toJson. Throws Error for a document of another form.
 MachineCeilings machineFromJson(const nlohmann::json &document);
 
 } // namespace lathe::lab

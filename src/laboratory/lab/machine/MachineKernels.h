@@ -18,7 +18,7 @@ namespace lathe::lab {
 struct ArithmeticKernel {
   ElementType type;
   const char *instruction;
-  const char *feature; // LLVM's name; "" always present
+  const char *feature; // CPU feature that the loop needs, by LLVM's name; "": none
   double operationsPerIteration;
   void (*run)(int64_t iterations);
 };
@@ -27,18 +27,18 @@ struct ArithmeticKernel {
 /// feature. The kernels of type i8 multiply bytes exactly, with sums of 32 bits.
 std::span<const ArithmeticKernel> arithmeticKernels();
 
-/// Streams over `bytes` (a multiple of 2048) at 64-byte aligned addresses.
+/// Loops that read, write or copy `bytes`, a multiple of 2048, at addresses that are multiples of 64.
 struct StreamKernels {
   const char *feature;
   void (*read)(const void *from, size_t bytes);
   void (*write)(void *to, size_t bytes);
   void (*copy)(void *to, const void *from, size_t bytes);
-  /// Non-temporal stores, past the caches; null if there are none.
+  /// Writes past the caches, with non-temporal stores; null if the architecture lacks them.
   void (*writeAround)(void *to, size_t bytes);
   void (*copyAround)(void *to, const void *from, size_t bytes);
 };
 
-/// All streams for this architecture, the fastest first. The last needs no feature.
+/// All streams for this architecture, the fastest first. The last one needs no CPU feature.
 std::span<const StreamKernels> streamKernels();
 
 /// Runs a chain of `operations` dependent one-cycle operations; its time gives the clock.

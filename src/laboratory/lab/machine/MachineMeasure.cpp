@@ -244,7 +244,7 @@ size_t workingSet(const std::vector<MemoryLevel> &levels, size_t index, int thre
   return roundedTo2K(std::clamp(std::min(wanted, free), double(4 << 20), double(int64_t(1) << 30)));
 }
 
-/// 1, 2, 3, 4, 6, 8, 12, 16, ... and `most`.
+/// The numbers of threads that are measured: 1, 2, 3, 4, 6, 8, 12, 16, ... and `most`.
 std::vector<int> threadCounts(int most) {
   std::vector<int> counts;
   for (int count = 1; count <= most; ++count) {

@@ -6,7 +6,7 @@
 
 namespace lathe::lab {
 
-/// describeMachine() and the software, in the form that store::platformFromJson reads.
+/// The result of describeMachine and the versions of the software, in the form that store::platformFromJson reads.
 nlohmann::json platformFacts();
 
 } // namespace lathe::lab

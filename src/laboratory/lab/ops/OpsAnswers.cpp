@@ -1,4 +1,4 @@
-// Expected results, bounds, and statuses of points with wrong answers.
+// Expected results of a problem, their bounds, and the status of a point whose process failed.
 #include "lab/ops/OpsLab.h"
 
 #include "ops/Reference.h"

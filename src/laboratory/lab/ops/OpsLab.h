@@ -17,46 +17,47 @@
 
 namespace lathe::lab {
 
-// The statuses of the store. A passed point is timed unless checkOnly is set. A mistrusted point (the reference's
-// output is constant) has no time. sameAs refers to an earlier column of the same provider.
+// Statuses of points are those of the store. A passed point is timed unless checkOnly is set. A mistrusted point (the
+// reference's output is constant) has no time. sameAs refers to an earlier column of the same provider.
 using store::PointStatus;
 PointStatus statusOf(const process::Failure &failure);
 
-/// Schedule text that requests the schedule of the fastest tuning record of the task.
+/// The text that requests, as a schedule, the schedule of the task's fastest tuning record.
 constexpr const char *recordedSchedule = "records";
 
 struct OpsColumn {
   ProviderSpec provider;
   std::string variant;
-  std::string schedule = {};    // "" (the provider's choice), recordedSchedule, or a schedule text
-  nlohmann::json platform = {}; // as the provider reported it; null: not reported
+  std::string schedule = {};    // "": the provider's own choice; recordedSchedule; or the text of a schedule
+  nlohmann::json platform = {}; // platform as the provider has reported it; null: not reported
   std::string name() const { return provider.name + ":" + variant + (schedule.empty() ? "" : ":" + schedule); }
-  // Reported by the program (opsColumns). Unsupported requests are declined without starting it.
+  // The provider has reported the following members (opsColumns). Requests that they rule out are declined without
+  // starting the provider.
   std::string version = {};
-  std::string lacks = {}; // why it cannot compute the operator; "": it may
+  std::string lacks = {}; // why the provider cannot compute the operator; "": it may be able to
   std::set<store::CacheState> caches = {store::CacheState::hot, store::CacheState::cold,
                                         store::CacheState::coldConstants};
 };
 
 struct OpsPoint {
   std::string provider, variant, version;
-  std::string schedule;          // as in OpsColumn
-  std::string task, scheduleRun; // task and schedule that were prepared, if reported
+  std::string schedule;          // OpsColumn::schedule of the column
+  std::string task, scheduleRun; // task and schedule of the prepared problem, if the provider reports them
   PointStatus status = PointStatus::failed;
-  std::string reason;         // empty if passed
-  std::string implementation; // "": not prepared
+  std::string reason;         // reason of another status than passed
+  std::string implementation; // implementation that the provider chose; "": not prepared
   double prepareSeconds = 0;
   std::optional<double> callSeconds;        // time of a call that computes one element
-  double relativeL2 = 0, maxDifference = 0; // against the float64 reference
+  double relativeL2 = 0, maxDifference = 0; // errors against the float64 reference
   std::vector<std::vector<double>> rounds;  // seconds; all samples of all rounds
-  std::vector<Counts> counts;               // of each round, over its samples
+  std::vector<Counts> counts;               // hardware counts of each round, over its samples
   std::string uncounted;                    // why counts are missing (TimingWorker)
   Summary time;
-  bool leftOut = false; // without later rounds: the point had used its share of the row's time (OpsLabOptions)
+  bool leftOut = false; // has no later rounds, because the point had used its share of the row's time (OpsLabOptions)
   bool timed() const { return !rounds.empty(); }
 };
 
-/// Setting of a row.
+/// Setting of a row: what all its points have in common besides the problem.
 struct OpsSetting {
   int threads = 1;
   /// State of the caches before every timed run (lab/providers/ColdCaches.h).
@@ -64,9 +65,9 @@ struct OpsSetting {
   ActivationLayout layout = ActivationLayout::any;
 };
 
-/// Our best variant against the best variant of a peer, by median.
-struct OpsVerdict : JudgedPair { // peer's time / our time
-  std::string peer;              // provider
+/// Our fastest variant against the fastest variant of a peer, by median time.
+struct OpsVerdict : JudgedPair { // ratio: peer's time / our time
+  std::string peer;              // name of the provider
   size_t ours = 0, theirs = 0;   // indices into OpsRow::points
 };
 
@@ -77,31 +78,35 @@ struct OpsRow {
   std::vector<size_t> starts;       // number of rounds of each process start
   std::vector<OpsVerdict> verdicts; // one per peer with a time, if ours has a time
   std::optional<double> otherProcessors, stolenProcessors;
-  size_t slowRounds = 0; // that began while the processors did not run at full speed (lab/judging/FullSpeed.h)
+  /// Number of rounds that began while the processors did not run at full speed (lab/judging/FullSpeed.h).
+  size_t slowRounds = 0;
 };
 
 /// A column that has used its share of a row's time (maxSeconds / number of columns) gets no further rounds if another
-/// column of its provider is faster: no verdict waits for it, and it would slow down the others. It has at least one
-/// round.
+/// column of its provider is faster: no verdict waits for it, and it would slow down the others. Every column has at
+/// least one round.
 struct OpsLabOptions : TurnOptions {
-  uint64_t seed = 0; // seed of the operands
+  uint64_t seed = 0; // seed from which operands are generated
   bool checkOnly = false;
   process::Limits limits; // limits of each worker
   ProviderTimeouts timeouts;
-  std::string via, viaDirectory; // arguments of viaCommand; "": run here
+  /// Arguments of viaCommand, for a provider on another machine; "": the provider runs here.
+  std::string via, viaDirectory;
   /// Returns the schedule of the fastest tuning record of a task, or nothing. The provider cannot read the store, so it
   /// gets the schedule with the task (compile/ScheduleSource.h, TaskSchedules). Empty: there are no records.
   std::function<std::optional<std::string>(const std::string &task)> recordedSchedules;
-  /// Called with each step. `begun`: the sum of the finished shares of the rows in progress. May be empty.
+  /// Called with each step, `what`. `begun`: how many rows are done of the rows in progress, as a sum of shares. May be
+  /// empty.
   std::function<void(const std::string &what, double begun)> progress;
-  /// Asked between starts; if it returns true, rows with minStarts starts get no more starts. Empty: never.
+  /// Asked between starts. If it returns true, rows that have minStarts starts get no more. Empty: never.
   std::function<bool()> late;
 };
 
-/// Bounds for a right output, by the types of operands and results and the lengths of the sums.
+/// Bounds for the error of a right output of `problem`, from the types of operands and results and the lengths of the
+/// sums.
 Tolerance toleranceOf(const Problem &problem);
 
-/// A problem with a setting to be measured as a row.
+/// A request to measure a row: a problem with a setting.
 struct OpsRequest {
   ListedProblem listed;
   OpsSetting setting;
@@ -109,20 +114,21 @@ struct OpsRequest {
 
 /// Measures rows. Up to rowsAtATime rows take turns: a row gets one process start, then the next row gets one. So the
 /// starts of a row are far apart in time, and show if the machine is slower for some seconds (docs/measuring.md). The
-/// provider of the first column is "ours".
+/// provider of the first column counts as ours.
 class OpsLab {
 public:
   static constexpr size_t rowsAtATime = 16;
-  static constexpr double bytesAtATime = 256e6; // of operands and results; one row may have more
+  /// Limit for the operands and results of all rows in turn; a single row may exceed it.
+  static constexpr double bytesAtATime = 256e6;
 
-  /// The columns of an operator. Must return the same list every time while the laboratory exists.
+  /// Returns the columns for an operator; always the same list while the laboratory exists.
   using ColumnsOf = std::function<const std::vector<OpsColumn> &(const std::string &op)>;
   OpsLab(ColumnsOf columnsOf, OpsLabOptions options);
-  /// The same columns for all operators.
+  /// A laboratory with the same columns for all operators.
   OpsLab(std::vector<OpsColumn> columns, OpsLabOptions options);
   ~OpsLab();
-  /// Measures the requests from `next` until it returns nothing; `done` gets every row when it is finished, in any
-  /// order.
+  /// Measures the problems that `next` returns, until it returns nothing. `done` gets every row when it is finished, in
+  /// any order.
   void measure(const std::function<std::optional<OpsRequest>()> &next, const std::function<void(OpsRow)> &done);
   OpsRow measure(const ListedProblem &problem, const OpsSetting &setting);
 
@@ -140,8 +146,8 @@ private:
 std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::string> &words,
                                   const OpsLabOptions &options, const std::vector<std::string> &schedules = {""});
 
-/// Results of the references in float64 (integers unchanged), with the epilogue. Operands are by
-/// position in Problem::inputs(), of any type; undefined if missing.
+/// Results of the references for a problem with its epilogue, in float64 (integers unchanged). Operands are by position
+/// in Problem::inputs(), of any type; undefined if missing.
 std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<Tensor> &operands);
 
 /// Geometric mean of ratios and counts of verdicts, for rows of one kind of problem ("all": every
@@ -151,9 +157,10 @@ struct OpsSummary {
   int threads = 1;
   std::string layout = "any", cache = "hot";
   size_t rows = 0, faster = 0, slower = 0, same = 0, ambiguous = 0;
-  size_t withinOverhead = 0;           // ambiguous rows whose difference the cost of calls may explain
-  size_t slowerBeyond3 = 0;            // verdict slower and the ratio below 1/1.03
-  std::optional<double> geometricMean; // over rows that are not withinOverhead; empty if there are none
+  size_t withinOverhead = 0; // ambiguous rows whose difference the cost of calls may explain
+  size_t slowerBeyond3 = 0;  // verdict slower and the ratio below 1/1.03
+  /// Geometric mean of the ratios of rows that are not withinOverhead; empty if there are none.
+  std::optional<double> geometricMean;
 };
 
 nlohmann::json toJson(const OpsRow &row);

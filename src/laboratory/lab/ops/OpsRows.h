@@ -17,9 +17,9 @@ namespace lathe::lab {
 struct Contender {
   OpsColumn column;
   std::optional<ProviderWorker> worker; // started on demand; empty after a failure that ended it
-  double cpuOfEnded = 0;                // processor seconds of ended workers
+  double cpuOfEnded = 0;                // processor seconds of workers that have ended
 
-  /// The last preparation that the worker completed; none after a failure.
+  /// What the worker has prepared last; nothing after a failure.
   struct Ready {
     std::string problem;
     store::CacheState cache;
@@ -35,7 +35,7 @@ struct Contender {
       worker->quit();
     forget();
   }
-  /// Drops a worker that has ended.
+  /// Forgets the worker if it has ended.
   void forget() {
     cpuOfEnded += cpuOfWorker();
     worker.reset();
@@ -48,11 +48,11 @@ struct Case {
   std::string key;
   std::filesystem::path folder;
   ProviderOperands operands;
-  std::vector<Tensor> references; // by result
-  std::vector<std::string> names; // of results
+  std::vector<Tensor> references; // expected results
+  std::vector<std::string> names; // names of the results
   Tolerance tolerance;
   std::string aboutFailures; // possible cause of a wrong result
-  double bytes = 0;          // of operands and references
+  double bytes = 0;          // size of operands and references
 
   ~Case() {
     std::error_code ignored;
@@ -66,13 +66,14 @@ struct OpsLab::State {
   ColumnsOf columnsOf;
   OpsLabOptions options;
   process::TemporaryDirectory directory{"ops"};
-  const std::vector<OpsColumn> *columns = nullptr; // of the contenders
+  const std::vector<OpsColumn> *columns = nullptr; // columns of the current contenders
   std::deque<Contender> contenders;
-  std::map<std::string, std::weak_ptr<const Case>> cases;                   // by problem
-  std::shared_ptr<const Case> last;                                         // kept for the next number of threads
-  size_t folders = 0;                                                       // of cases
-  std::map<std::pair<std::string, int>, std::optional<double>> callSeconds; // by provider and threads
-  std::map<int, FullSpeed> speeds;                                          // by threads
+  std::map<std::string, std::weak_ptr<const Case>> cases; // cases in use, by the text of their problem
+  std::shared_ptr<const Case> last; // the last case, kept because the next row may differ only in the number of threads
+  size_t folders = 0;               // number of folders created for cases
+  /// Time of a call that computes one element, by provider and number of threads.
+  std::map<std::pair<std::string, int>, std::optional<double>> callSeconds;
+  std::map<int, FullSpeed> speeds; // waits for full speed, for each number of threads
   std::list<RowInTurns> begun;
 
   void say(const RowInTurns &row, const std::string &what) const;
@@ -82,7 +83,7 @@ struct OpsLab::State {
       contender.quit();
   }
 
-  /// Makes these columns the contenders. Processes of other columns end.
+  /// Makes the columns `wanted` the contenders. If other columns were, ends their processes.
   void choose(const std::vector<OpsColumn> &wanted) {
     if (columns == &wanted)
       return;
@@ -117,7 +118,8 @@ struct OpsLab::State {
     made->aboutFailures = problem.op.ends_with("_integer")
                               ? "; without VNNI libraries add pairs of 8-bit products in 16 bits, which saturates"
                               : "";
-    // Rounded once, so that outputs can be compared element by element.
+    // References are rounded to the types of the results here, once, so that outputs can be compared element by
+    // element.
     auto types = problem.results();
     auto results = referenceResults(problem, values);
     for (size_t i = 0; i < results.size(); ++i) {
@@ -129,7 +131,7 @@ struct OpsLab::State {
     return last = made;
   }
 
-  /// Seconds of this process and the contenders.
+  /// Processor seconds of this process and of the contenders together.
   double cpuSeconds() const {
     double seconds = ownCpuSeconds();
     for (auto &contender : contenders)
@@ -138,7 +140,7 @@ struct OpsLab::State {
   }
 };
 
-/// A column in a row.
+/// One column in a row in progress: a side that takes turns.
 struct Side : TimedSide {
   Side(OpsLab::State &state, RowInTurns &row, size_t index) : state(state), row(row), index(index) {}
 
@@ -148,8 +150,8 @@ struct Side : TimedSide {
   void takeTurn() override;
   const std::vector<std::vector<double>> &rounds() const override { return point().rounds; }
 
-  /// True if it has used its share of the row's time and gets no further turns, so its rounds come from the first
-  /// starts.
+  /// True if the side has used its share of the row's time and gets no further turns. All its rounds are then from the
+  /// first starts.
   bool usedUp() const { return over; }
   void answer(std::span<const OpsPoint> earlier);
   OpsPoint &point() const;
@@ -170,18 +172,18 @@ private:
 
   OpsLab::State &state;
   RowInTurns &row;
-  size_t index; // of the column, and of the point
+  size_t index; // index of the column, which is also the index of its point
   double secondsPerRun = 0;
-  double spentSeconds = 0; // in turns and starts
-  bool over = false;       // usedUp
+  double spentSeconds = 0; // seconds spent in its turns and starts
+  bool over = false;       // the answer of usedUp
 };
 
-/// A row in progress.
+/// A row in progress: its sides take turns.
 struct RowInTurns {
   RowInTurns(OpsLab::State &state, OpsRequest request);
   /// Makes one more start of all sides; returns false if it was the last one.
   bool step();
-  /// Completes the row.
+  /// Completes the row: judges its columns.
   OpsRow finish();
 
   size_t starts() const { return turns ? turns->starts().size() : 0; }
@@ -200,7 +202,7 @@ private:
   void decide();
 
   std::optional<Turns> turns;
-  double seconds = 0; // of all steps
+  double seconds = 0; // seconds of all steps
   std::optional<double> otherSeconds, stolenSeconds;
 };
 

@@ -6,11 +6,11 @@
 
 namespace lathe::lab {
 
-/// Layout of the activations (operands not known before the run, and results): `row` is nchw, `blocked` is nChw16c with
-/// blocks as wide as a register, `channelsLast` is nhwc; with `any` the provider chooses.
+/// Layout of the activations (results, and operands that are not known before the run): `row` is nchw, `blocked` is
+/// nChw16c with blocks as wide as a register, `channelsLast` is nhwc; `any` lets the provider choose.
 enum class ActivationLayout { any, row, blocked, channelsLast };
-std::string_view name(ActivationLayout layout); // "channels_last"
-/// Inverse of `name`. Throws Error with the valid names.
+std::string_view name(ActivationLayout layout); // name in a request: "channels_last"
+/// The layout with a name. Throws Error with the valid names for any other text.
 ActivationLayout activationLayout(std::string_view text);
 
 struct ProviderRequest {

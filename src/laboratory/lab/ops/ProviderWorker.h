@@ -32,23 +32,24 @@ const std::vector<std::string> &knownProviders();
 
 /// Operands of a provider: files, or a seed from which a provider on another machine generates the same values.
 struct ProviderOperands {
-  std::map<std::string, std::string> files; // operand -> .npy; the second value of a variadic operand is NAME.1
+  /// .npy file of each operand; the second value of a variadic operand is called NAME.1.
+  std::map<std::string, std::string> files;
   uint64_t seed = 0;
 };
 
 /// A prepared problem, or the reason why it was declined.
 struct ProviderPreparation {
-  std::string declined;       // the reason; "": prepared
+  std::string declined;       // why the provider declines the problem; "": it is prepared
   std::string implementation; // the implementation that will run
   double seconds = 0;
-  std::string task = {}, schedule = {}; // as in tuning records; "": not reported
+  std::string task = {}, schedule = {}; // texts as in tuning records; "": not reported
 };
 
 struct ProviderTimeouts {
-  double start = 60, prepare = 120, run = 60; // seconds
+  double start = 60, prepare = 120, run = 60; // limits of each request, in seconds
 };
 
-/// Message for a provider that cannot bring the caches into the requested state.
+/// The message for a provider that cannot bring the caches into the requested state.
 std::string cannotEmptyCaches(const std::string &provider);
 
 class ProviderWorker : public TimingWorker {
@@ -56,13 +57,13 @@ public:
   static process::Result<ProviderWorker> start(const ProviderSpec &spec, const process::Limits &limits = {},
                                                const ProviderTimeouts &timeouts = {});
 
-  /// States into which the provider can bring the caches before a run.
+  /// The states into which the provider can bring the caches before a run.
   std::set<store::CacheState> caches() const;
-  /// Variants of an operator, the default first; empty if the provider does not have the operator.
+  /// The variants of an operator that the provider has, the default first; empty if it lacks the operator.
   std::vector<std::string> variants(const std::string &op) const;
 
   bool takesSchedules() const { return schedules; }
-  /// Platform that the provider reports, in the fields of store::Platform; null: not reported.
+  /// The platform that the provider reports, in the fields of store::Platform; null if it reports none.
   const nlohmann::json &platform() const { return statedPlatform; }
 
   /// Prepares a problem. Declines layouts, schedules and cache states that the provider does not support.
@@ -71,7 +72,8 @@ public:
                                                store::CacheState state = store::CacheState::hot);
   /// Returns the task of the problem, without the schedule of the request, or the reason why it was declined.
   process::Result<Outcome<std::string>> task(const Problem &problem, const ProviderRequest &request);
-  /// Runs once and returns the results by name. Temporary result files below `directory` are removed.
+  /// Runs the prepared problem once and returns its results by name. Temporary result files below `directory` are
+  /// removed.
   process::Result<std::map<std::string, Tensor>> run(const std::string &directory);
   /// Like TimingWorker::time, with the caches in `state` before every run. Fails if the provider does not support the
   /// state.
@@ -82,7 +84,7 @@ private:
       : TimingWorker(std::move(worker), spec.name, timeouts.run), timeouts(timeouts), remote(spec.remote) {}
 
   ProviderTimeouts timeouts;
-  /// Reason why the provider does not support the request; "": it does.
+  /// Why the provider does not support the request; "": it does.
   std::string declines(const ProviderRequest &request) const;
 
   bool remote, takesSeeds = false, flushes = false, flushesConstants = false, schedules = false;

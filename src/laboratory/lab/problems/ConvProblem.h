@@ -10,7 +10,7 @@
 
 namespace lathe::lab {
 
-/// Extents in logical order N, C, H, W; the provider chooses the layout in memory.
+/// Extents of tensors in the order N, C, H, W. The provider chooses their layout in memory.
 struct ConvProblem {
   int64_t batch = 1, groups = 1;
   int64_t inChannels = 1, inHeight = 1, inWidth = 1;
@@ -23,8 +23,8 @@ struct ConvProblem {
   std::vector<int64_t> inputDims() const { return {batch, inChannels, inHeight, inWidth}; }
   std::vector<int64_t> weightDims() const { return {outChannels, inChannels / groups, kernelHeight, kernelWidth}; }
   std::vector<int64_t> outputDims() const { return {batch, outChannels, outHeight, outWidth}; }
-  /// "3x3", "1x1", "depthwise", "strided" or "other". "3x3" and "1x1" mean stride 1, one group and no dilation;
-  /// "strided" is any other stride.
+  /// The class of a convolution for summaries: "3x3", "1x1", "depthwise", "strided" or "other". "3x3" and "1x1" mean
+  /// stride 1, one group and no dilation; "strided" is any other stride.
   std::string kind() const;
 };
 

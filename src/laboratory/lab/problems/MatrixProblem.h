@@ -8,19 +8,18 @@
 
 namespace lathe::lab {
 
-/// y[i] = alpha * a[i] * b[i] + beta * c for every i of a batch. a is rows x inner, b is inner x
+/// The product is y[i] = alpha * a[i] * b[i] + beta * c for every i of a batch. a is rows x inner, b is inner x
 /// columns, y is rows x columns.
 struct MatrixProblem {
   int64_t rows = 1, columns = 1, inner = 1;
   bool transA = false, transB = false; // a is stored inner x rows, b columns x inner
   double alpha = 1, beta = 1;
-  /// Extents of the batch. firstA and firstB have, for each product, the offset of its first
-  /// element of a and b, because both may broadcast.
+  /// `batch`: extents of the batch. firstA (firstB): for each product of the batch, the offset of its first element in
+  /// a (b). Offsets repeat if a (b) broadcasts.
   std::vector<int64_t> batch;
   std::vector<int64_t> firstA, firstB;
-  bool addend = false; // c exists
-  /// Strides of c in elements; its element (row, column) is at row * addendRow + column *
-  /// addendColumn.
+  bool addend = false; // false: there is no c
+  /// Strides of c, in elements: element (row, column) is at row * addendRow + column * addendColumn.
   int64_t addendRow = 0, addendColumn = 0;
   std::vector<int64_t> batchOfA, batchOfB;              // batch extents of a and b, with the rank of `batch`
   int64_t lda() const { return transA ? rows : inner; } // distance of two lines of a in elements

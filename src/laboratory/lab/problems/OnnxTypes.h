@@ -7,11 +7,11 @@
 
 namespace lathe::lab {
 
-/// Returns ElementType::invalid for types that Tensor does not have.
+/// The element type of a number; ElementType::invalid for types that Tensor does not have.
 ElementType elementTypeFromOnnx(int number);
-/// Returns the number of `type`; 0 (UNDEFINED) for ElementType::invalid.
+/// The number of `type`; 0 (UNDEFINED) for ElementType::invalid.
 int onnxNumber(ElementType type);
-/// Name of the element type, or "type 14" for unknown types.
+/// The name of the element type with a number; "type 14" for unknown types.
 std::string onnxTypeName(int number);
 
 } // namespace lathe::lab

@@ -6,8 +6,8 @@
 
 namespace lathe::lab {
 
-/// Operands by position in Problem::inputs(), undefined if missing. Equal on every machine for
-/// equal seeds.
+/// Generates the operands of a problem, by position in Problem::inputs(), undefined if missing. Equal seeds give equal
+/// values on every machine.
 std::vector<Tensor> makeOperands(const Problem &problem, uint64_t seed);
 
 } // namespace lathe::lab

@@ -23,7 +23,7 @@
 
 namespace lathe::lab {
 
-/// Version of docs/provider-protocol.md, which carries problems.
+/// Version of the provider protocol (docs/provider-protocol.md), in which requests contain problems.
 constexpr int providerProtocolVersion = 2;
 
 /// An operand, written NAME=DIMS[:TYPE][:const][:LOW..HIGH]. DIMS is "1x64x56x56" or "scalar"; the default type is f32.
@@ -31,9 +31,9 @@ struct ProblemOperand {
   std::string name; // name in the operator's record; a variadic operand may occur several times
   ElementType type = ElementType::f32;
   std::vector<int64_t> dims;
-  bool constant = false; // known before the run, like weights; may be packed while preparing
-  /// Values are in [low, high); for integers they are whole numbers. If low == high: [-1, 1) for floats, {0, 1} for
-  /// integers.
+  bool constant = false; // known before the run, like weights; the provider may pack it while preparing
+  /// The values are in [low, high); integers are whole numbers of this range. low == high means [-1, 1) for floats and
+  /// {0, 1} for integers.
   double low = 0, high = 0;
 
   int64_t elements() const;
@@ -43,17 +43,17 @@ struct ProblemOperand {
 struct Problem {
   std::string op;                       // "conv"
   std::shared_ptr<const Attrs> attrs;   // the operator's attribute struct
-  std::vector<ProblemOperand> operands; // in the record's order; optional ones may be missing
+  std::vector<ProblemOperand> operands; // operands in the order of the operator's record; optional ones may be missing
   std::vector<std::string> epilogue;    // element-wise operators, applied to the first result in turn
 
   /// Parses and checks a text. Throws Error with the wrong word and what was expected.
   static Problem parse(const std::string &text);
-  /// The text in canonical order: equal problems have equal texts.
+  /// The text of the problem in canonical order: equal problems have equal texts.
   std::string str() const;
 
   template <class T> const T &attrsAs() const { return static_cast<const T &>(*attrs); }
-  const ProblemOperand *operand(std::string_view name) const; // null: missing
-  /// Operands by position in the record; null: missing. Values of a variadic operand come last.
+  const ProblemOperand *operand(std::string_view name) const; // operand called `name`; null: missing
+  /// Operands by position in the operator's record; null: missing. Values of a variadic operand come last.
   std::vector<const ProblemOperand *> byRecord() const;
   /// All inputs in the order in which providers receive them: operands by position in the record
   /// (empty: missing), then second operands of the epilogue. Names are unique: the second value of
@@ -61,28 +61,31 @@ struct Problem {
   std::vector<std::optional<ProblemOperand>> inputs() const;
   const OpRecord &record() const;
 
-  /// Types and extents of the results by the shape function; extents that depend on the operands'
-  /// values are 0. Throws Error with the violated constraint.
+  /// Types and extents of the results, from the shape function; extents that depend on the operands' values are 0.
+  /// Throws Error with the violated constraint.
   std::vector<ProblemOperand> results() const;
-  /// Nominal operations by the record (a multiply-accumulate counts as two, a tap in padding as zero), without the
-  /// epilogue.
+  /// Number of nominal operations, from the operator's record (a multiply-accumulate counts as two, a tap in padding as
+  /// zero), without the epilogue.
   double flops() const;
-  /// Bytes of all inputs and results, each once: compulsory memory traffic.
+  /// Bytes of all inputs and results, each counted once: the compulsory memory traffic.
   double bytes() const;
-  /// Bytes of the constant operands.
+  /// Bytes of all constant operands.
   double constantBytes() const;
-  /// Group for summaries: "3x3", "1x1", "depthwise", "strided" or "other" for convolutions, else the operator.
+  /// Name of the group in which summaries count the problem: "3x3", "1x1", "depthwise", "strided" or "other" for
+  /// convolutions, else the operator.
   std::string kind() const;
 
-  /// Throws Error, beginning with `where`, unless the operator exists and its constraints hold.
+  /// Checks the problem. Throws Error, beginning with `where`, unless the operator exists and its constraints hold.
   void check(const std::string &where) const;
 };
 
-/// All attributes by name, with defaults. Numbers without a JSON form are "inf", "-inf" or "nan".
+/// All attributes by name as JSON, also those with default values. Numbers without a JSON form are "inf", "-inf" or
+/// "nan".
 nlohmann::json toJson(const Attrs &attrs);
-/// {"op", "attrs": {...}, "operands": [{"name", "type", "dims", "constant", "low", "high"}], "epilogue": [...]}
+/// JSON of a problem: {"op", "attrs": {...}, "operands": [{"name", "type", "dims", "constant", "low", "high"}],
+/// "epilogue": [...]}.
 nlohmann::json toJson(const Problem &problem);
-/// Throws nlohmann::json::exception for missing fields and Error for invalid values.
+/// Reads the JSON of toJson. Throws nlohmann::json::exception for missing fields and Error for invalid values.
 Problem problemFromJson(const nlohmann::json &document);
 
 /// True for add, sub and mul, which an epilogue may apply with a second operand; the result is their first operand.

@@ -11,12 +11,12 @@ namespace lathe::lab {
 /// A problem of a list. Equal problems of several layers or suites are one entry.
 struct ListedProblem {
   Problem problem;
-  std::string kind;                    // `kind` and `text` are arguments of parseProblem
+  std::string kind;                    // `kind` and `text` are the arguments of parseProblem
   std::string text;                    // short text
   std::string name;                    // name of the first occurrence
-  std::vector<std::string> suites;     // suites that contain it
+  std::vector<std::string> suites;     // names of the suites that contain it
   int64_t count = 0;                   // total number of occurrences
-  std::vector<std::string> nodes = {}; // for models: the node of each occurrence
+  std::vector<std::string> nodes = {}; // for problems of a model: names of the nodes that they stand for
 };
 
 /// Reads problems of the given suites (names, or prefixes ending in `*`) from CSV lists. A suite is
@@ -51,7 +51,7 @@ public:
 
 private:
   std::vector<ListedProblem> problems;
-  std::map<std::string, size_t> places; // index by the problem's own text
+  std::map<std::string, size_t> places; // index of each problem in the list, by the problem's own text
 };
 
 } // namespace lathe::lab

@@ -13,9 +13,9 @@ struct SyntaxOptions {
   /// Type of all float operands. With i8 or u8, convolutions and products are integer products:
   /// this is the type of their activations, values cover the whole type, and there is no bias.
   ElementType type = ElementType::f32;
-  // For convolutions and fully connected layers:
+  // The following two are only for convolutions and fully connected layers.
   bool bias = true;
-  std::vector<std::string> epilogue = {"relu"}; // as in Problem
+  std::vector<std::string> epilogue = {"relu"}; // epilogue in the form of Problem::epilogue
   ElementType weights = ElementType::i8;        // type of integer weights, i8 or u8
 
   bool bytes() const { return isByte(type); }
@@ -25,28 +25,29 @@ struct SyntaxOptions {
 /// sums; s8 is i8), also written int8 or u8; s8:s8:s32, also written i8. Throws Error for other texts.
 void setTypes(SyntaxOptions &options, const std::string &text);
 
-/// Sets the epilogue: "none", or operators joined by +: "bias+relu", "bias+add+relu" (a residual
-/// addition in between). Throws Error for an empty word.
+/// Sets the epilogue from a text: "none", or operators joined by +: "bias+relu", "bias+add+relu" (a residual addition
+/// in between). Throws Error for an empty word.
 void setEpilogue(SyntaxOptions &options, const std::string &text);
 
 struct ProblemSyntax {
   const char *kind;                     // "conv2d": first argument of `lathe ops bench`
-  std::span<const char *const> aliases; // other names, such as benchdnn's driver
-  const char *form;                     // "mb1g1ic64ih56oc64kh3ph1"
-  const char *help;                     // meaning of its parts
-  Problem (*parse)(const std::string &text, const SyntaxOptions &options); // throws Error without location
+  std::span<const char *const> aliases; // other names that are accepted, such as the name of benchdnn's driver
+  const char *form;                     // example of a text: "mb1g1ic64ih56oc64kh3ph1"
+  const char *help;                     // meaning of the parts of a text
+  /// Parses a text; throws Error without its place.
+  Problem (*parse)(const std::string &text, const SyntaxOptions &options);
 };
 
 std::span<const ProblemSyntax> problemSyntaxes();
-/// Finds a syntax by kind or alias; null: none.
+/// The syntax with this kind or alias; null if there is none.
 const ProblemSyntax *findSyntax(std::string_view kind);
 
 /// Parses a short text of `kind`, or an operator's own text (lab/problems/Problem.h) if `kind` is
 /// the name of an operator or the text begins with one. Throws Error with the text and the mistake.
 Problem parseProblem(const std::string &kind, const std::string &text, const SyntaxOptions &options = {});
 
-/// Returns the short text of a convolution in one to three dimensions without bias and activation
-/// ("ic64ih56oc64oh56kh3ph1"), and the own text of every other problem. Equal problems have equal texts.
+/// Returns a canonical text of a problem: the short text of a convolution in one to three dimensions without bias and
+/// activation ("ic64ih56oc64oh56kh3ph1"), and the own text of every other problem. Equal problems have equal texts.
 std::string shortText(const Problem &problem);
 
 } // namespace lathe::lab

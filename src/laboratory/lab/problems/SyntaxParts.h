@@ -9,14 +9,14 @@
 
 namespace lathe::lab {
 
-/// Benchdnn's descriptors: letters and a number, repeated ("mb1ic64ih56"). Underscores and a name
-/// (n"conv1") are skipped.
+/// A descriptor of benchdnn: letters and a number, repeated ("mb1ic64ih56"). Underscores and a name (n"conv1") are
+/// skipped.
 class Letters {
 public:
-  /// Throws Error without location for keys outside `known` and for repeated keys.
+  /// Parses a descriptor. Throws Error without its place for keys outside `known` and for repeated keys.
   Letters(const std::string &text, std::initializer_list<const char *> known);
   bool has(const std::string &key) const { return given.count(key) != 0; }
-  /// Throws Error if the key is missing.
+  /// The number behind a key. Throws Error if the key is missing.
   int64_t get(const std::string &key) const;
   int64_t get(const std::string &key, int64_t fallback) const { return has(key) ? get(key) : fallback; }
 
@@ -24,7 +24,7 @@ private:
   std::map<std::string, int64_t> given;
 };
 
-/// Parses extents: "1x64x56x56". Throws Error for another form.
+/// Parses extents such as "1x64x56x56". Throws Error for a text of another form.
 std::vector<int64_t> dimsOf(const std::string &text);
 std::string joined(const std::vector<int64_t> &values, const char *separator);
 /// Splits "a:b:c" into `least` to `most` parts. Throws Error with `form` for another number.

@@ -12,7 +12,7 @@ namespace lathe::lab {
 /// instruction in user mode.
 Outcome<bool> flushCaches();
 
-/// Evicts only the lines of these ranges.
+/// Evicts only the cache lines of these ranges of memory; declines like the function without ranges.
 Outcome<bool> flushCaches(std::span<const std::span<const char>> ranges);
 
 } // namespace lathe::lab

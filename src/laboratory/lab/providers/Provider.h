@@ -37,11 +37,11 @@ public:
   virtual std::string version() const = 0;
   /// Operator ("conv") -> variants in which it can be computed, the default first.
   virtual std::map<std::string, std::vector<std::string>> variants() const = 0;
-  /// Settings that are stored with every result.
+  /// Settings of the provider, which are stored with every result.
   virtual nlohmann::json settings() const { return nlohmann::json::object(); }
   /// Supported layouts of activations besides `any`. The provider may still decline a layout for a problem.
   virtual std::vector<ActivationLayout> layouts() const { return {ActivationLayout::row}; }
-  /// True if requests may have a schedule.
+  /// True if requests to this provider may have a schedule.
   virtual bool takesSchedules() const { return false; }
 
   /// Prepares everything outside the timed operator: code, packed weights, activations in the requested or the best
@@ -57,7 +57,7 @@ public:
   }
   /// Task and schedule of the prepared problem; nothing if there are none.
   virtual std::optional<TaskSchedule> scheduled() const { return std::nullopt; }
-  /// Computes the prepared problem once. This call is timed.
+  /// Computes the prepared problem once. Only this call is timed.
   virtual void run() = 0;
   /// For providers that compute in another process and measure there: times `repetitions` runs after `warmup` runs.
   /// Nothing means that `run` is timed here.
@@ -70,11 +70,11 @@ public:
   virtual std::string uncounted() const { return ""; }
   /// Memory of the constant operands in the form used by the run (packed, for example); nothing if unknown.
   virtual std::optional<std::vector<std::span<const char>>> constants() const { return std::nullopt; }
-  /// Results of the last run by position, row-major.
+  /// The results of the last run, by position, row-major.
   virtual std::vector<Tensor> outputs() = 0;
 };
 
-/// Memory of the constant inputs, for providers that use them unchanged.
+/// Memory of the constant operands, for providers that use them unchanged.
 std::vector<std::span<const char>> constantInputs(const Problem &problem, const ProblemInputs &inputs);
 
 /// Answers requests on standard input until it ends. Returns the exit code of the program.

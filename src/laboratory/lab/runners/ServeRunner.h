@@ -20,11 +20,11 @@ struct NamedTensor {
 class ServedRunner {
 public:
   virtual ~ServedRunner() = default;
-  /// "name", "version", "formats", "settings".
+  /// The answer to "hello": "name", "version", "formats" and "settings".
   virtual nlohmann::json hello() = 0;
   /// Loads a model, replacing the previous model and its inputs. If it throws, no model is loaded.
   virtual void load(const std::string &path, int threads) = 0;
-  /// "inputs", "outputs" and other facts of the loaded model.
+  /// The answer to "load": "inputs", "outputs" and other facts of the loaded model.
   virtual nlohmann::json describe() = 0;
   /// Changes the number of threads. Inputs stay bound. If it throws, no model is loaded.
   virtual void setThreads(int threads) = 0;
@@ -33,9 +33,9 @@ public:
   /// Does the untimed work that only the first run after load, bind or setThreads needs. Returns
   /// true if that included a run.
   virtual bool prepare() { return false; }
-  /// Runs the model: only the framework's call, which is timed.
+  /// Runs the model. Contains only the call of the framework, because it is timed.
   virtual void run() = 0;
-  /// Outputs of the last run.
+  /// The outputs of the last run, by name.
   virtual std::vector<NamedTensor> outputs() = 0;
 };
 

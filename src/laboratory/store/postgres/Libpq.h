@@ -8,7 +8,7 @@
 
 namespace lathe::store {
 
-// The functions that are used.
+// The functions of libpq that are used.
 #define LATHE_LIBPQ(F)                                                                                                 \
   F(clear)                                                                                                             \
   F(cmdStatus)                                                                                                         \
@@ -33,7 +33,7 @@ namespace lathe::store {
   F(setSingleRowMode)                                                                                                  \
   F(status)
 
-/// `exec` is PQexec, and so on.
+/// Pointers to these functions: `exec` points to PQexec, and so on.
 struct Libpq {
 #define LATHE_LIBPQ_MEMBER(NAME) decltype(&::PQ##NAME) NAME = nullptr;
   LATHE_LIBPQ(LATHE_LIBPQ_MEMBER)

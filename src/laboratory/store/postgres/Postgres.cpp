@@ -25,7 +25,7 @@ double secondsSince(Clock::time_point begin) { return std::chrono::duration<doub
 
 std::string PostgresConnection::dialectOf(const std::string &step) const { return postgresSchema(step); }
 
-/// The first line, without passwords.
+/// The first line of a message, without passwords.
 std::string PostgresConnection::messageOf(const char *text) const {
   std::string message = text ? text : "";
   message = message.substr(0, message.find('\n'));

@@ -10,10 +10,10 @@
 
 namespace lathe::store {
 
-/// Parameters of a statement, as texts.
+/// Values for the parameters of a statement, as texts.
 struct Parameters {
   std::vector<std::optional<std::string>> values;
-  std::vector<Oid> types; // of catalog pg_type; 0: any
+  std::vector<Oid> types; // numbers of types in the catalog pg_type; 0: any type
 
   void set(int index, Oid type, std::optional<std::string> value) {
     size_t at = size_t(index) - 1;
@@ -46,7 +46,7 @@ public:
         waitSeconds(waitSeconds) {
     try {
       connectFirst();
-    } catch (...) { // no destructor runs
+    } catch (...) { // the destructor does not run if the constructor throws
       pq.finish(connection);
       throw;
     }
@@ -61,7 +61,8 @@ public:
   void commit() override;
   void rollback() noexcept override {
     if (inTransaction)
-      pq.clear(pq.exec(connection, "ROLLBACK")); // drops rows that are still being sent
+      /// ROLLBACK also drops rows that are still being sent.
+      pq.clear(pq.exec(connection, "ROLLBACK"));
     endTransaction();
     sendsRows = false;
   }
@@ -89,15 +90,16 @@ public:
   Result nextRow();
   void dropRows() noexcept;
 
-  /// A server-side cursor for the rows of a SELECT. It ends with the connection, or with the transaction in which it
-  /// was opened.
+  /// A server-side cursor for the rows of a SELECT, which are fetched in pieces. It ends with the connection, or with
+  /// the transaction in which it was opened.
   struct Portal {
     std::string name;
-    int64_t connection = 0, transaction = 0; // numbers; transaction 0: none
+    /// Numbers of the connection and the transaction that it was opened in; transaction 0: none.
+    int64_t connection = 0, transaction = 0;
   };
   /// Opens a portal like `run` executes a statement, and returns the first rows.
   Result open(Portal &portal, const std::string &select, const Parameters &parameters);
-  /// The next rows. Throws LostConnection for a portal that has ended.
+  /// Fetches the next rows of a portal. Throws LostConnection for a portal that has ended.
   Result fetch(const Portal &portal);
   void close(const Portal &portal) noexcept;
 
@@ -113,11 +115,11 @@ private:
   }
   void connectFirst();
   bool connect(std::string &reason);
-  /// The first value that a statement returns, "" without rows.
+  /// The first value of the first row that a statement returns; "" without rows.
   std::string first(const char *sql);
   PGPing ping() const;
   Result once(const std::string &sql, const Parameters *parameters);
-  /// Calls `body`, and again with a new connection if the connection breaks outside a transaction.
+  /// Calls `body`. If the connection breaks outside a transaction, makes a new one and calls `body` again.
   template <class Body> auto untilConnected(Body body) {
     for (;;)
       try {
@@ -136,9 +138,10 @@ private:
   double busySeconds, waitSeconds;
   PGconn *connection = nullptr;
   bool inTransaction = false;
-  bool sendsRows = false; // rows are being sent one by one
+  bool sendsRows = false; // true while rows are being sent one by one
   int64_t changed = 0;
-  int64_t connections = 0, transactions = 1, portals = 0; // numbers of the current or next ones
+  /// Number of the current connection; numbers of the next transaction and portal.
+  int64_t connections = 0, transactions = 1, portals = 0;
 };
 
 } // namespace lathe::store

@@ -18,7 +18,7 @@ std::string postgresSchema(const std::string &step);
 /// PostgreSQL's texts cannot contain NUL. A NUL becomes U+FFFFE and '0', and U+FFFFE becomes U+FFFFE and '1', so every
 /// text can be restored. Invalid UTF-8 is replaced (validUtf8).
 std::string postgresText(std::string_view text);
-/// The inverse of postgresText.
+/// The original of a text that postgresText has changed.
 std::string textOfPostgres(std::string_view text);
 
 } // namespace lathe::store

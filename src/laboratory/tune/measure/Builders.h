@@ -12,7 +12,7 @@
 
 namespace lathe::tune {
 
-/// The prefix of a task's file names, and the inputs from which its operands are made.
+/// The prefix of a task's file names, and what its operands are made from.
 struct TaskFiles {
   std::string prefix;
   uint64_t seed = 1;
@@ -21,28 +21,28 @@ struct TaskFiles {
 /// The outcome of building one schedule.
 struct Built {
   store::PointStatus status = store::PointStatus::failed;
-  std::string reason;       // unless passed
-  nlohmann::json candidate; // of the message "measure" of the runner
-  double seconds = 0;       // spent on building
+  std::string reason;       // reason of another status than passed
+  nlohmann::json candidate; // the member "candidate" of the runner's message "measure"
+  double seconds = 0;       // seconds spent on building
   double generate = 0, lower = 0, pack = 0;
 };
 
 class Builders {
 public:
-  /// `program`: lathe-tune-builder. `packedFolder` is for packed constants of all tasks.
+  /// `program`: path of lathe-tune-builder. `packedFolder`: folder for packed constants of all tasks.
   Builders(const MeasureOptions &options, std::string program, std::string packedFolder);
   ~Builders();
   Builders(const Builders &) = delete;
   Builders &operator=(const Builders &) = delete;
 
-  /// Lets one builder make the data of the task on all CPUs. Returns the runner's message "task". Declines a task that
-  /// cannot be measured, also if the builder ends.
+  /// Lets one builder make the data of the task (operands, expected results); it uses all CPUs. Returns the runner's
+  /// message "task". Declines a task that cannot be measured, also if the builder ends.
   Outcome<nlohmann::json> prepare(const Task &task, const TaskFiles &files);
-  /// Builds all schedules on all builders.
+  /// Builds the schedules, which all builders share. Returns the outcomes in their order.
   std::vector<Built> build(const Task &task, const TaskFiles &files, const std::vector<std::string> &schedules);
 
 private:
-  /// A process, used by only one thread.
+  /// A builder process. Only one thread uses it.
   struct Process {
     std::optional<process::Worker> worker;
     std::string task; // TaskFiles::prefix of its current task
@@ -61,10 +61,10 @@ private:
   std::exception_ptr error; // the first error of a job
 
   void work();
-  /// Runs all jobs and waits for them. Rethrows the first error.
+  /// Runs all jobs on the builder processes and waits for them. Rethrows the first error.
   void run(std::deque<Job> all);
   void start(Process &process) const;
-  /// Throws Error for a task that does not belong to the options.
+  /// Tells a builder process its task. Throws Error for a task that does not belong to the options.
   process::Result<nlohmann::json> setTask(Process &process, const Task &task, const TaskFiles &files,
                                           bool withData) const;
   Built buildOne(Process &process, const Task &task, const TaskFiles &files, const std::string &schedule) const;

@@ -6,8 +6,8 @@
 namespace lathe::tune {
 
 struct TurnOutcome {
-  RunOutcome outcome;       // samples of all rounds
-  lab::JudgedRatio toFirst; // TurnMeasurement::toFirst
+  RunOutcome outcome;       // outcome with the samples of all rounds
+  lab::JudgedRatio toFirst; // judged ratio to the first candidate (TurnMeasurement::toFirst)
 };
 
 /// Times candidates of the runner's task for about `seconds`, or until every verdict is decided. A null candidate takes

@@ -29,32 +29,34 @@ struct MeasureOptions {
   uint64_t seed = 1;     // seed of the operands
   /// Keeps operands and expected results for later runs, up to 8 GiB by last use; "": a temporary folder.
   std::string folder;
-  int builders = 0; // number of builder processes; 0: one per CPU that this process may use
+  int builders = 0; // number of builder processes; 0: one for each CPU that this process may use
 
-  /// Command that starts the runner on another machine and passes pipes ("ssh board"); "": the runner runs here.
+  /// Command that starts the runner on another machine and passes pipes ("ssh board"); "": the runner runs on this
+  /// machine.
   std::string via;
   /// Folder of the runner on the other machine; "": the same path as here.
   std::string viaDirectory;
-  /// Programs; "": lathe-tune-builder and lathe-tune-runner beside this program.
+  /// Paths of the two programs; "": lathe-tune-builder and lathe-tune-runner beside this program.
   std::string builder, runner;
 
   double buildSeconds = 60;              // limit for building a candidate
   int64_t buildBytes = int64_t(6) << 30; // limit of a builder's resident memory
   double runSeconds = 10;                // limit for one run
-  int64_t runBytes = int64_t(1) << 30;   // limit of memory that a candidate touches besides operands, scratch
-  int minSamples = 8, maxSamples = 200;  // runs of a candidate that is not cut early
+  int64_t runBytes = int64_t(1) << 30;   // limit of the memory that a candidate touches besides operands and scratch
+  int minSamples = 8, maxSamples = 200;  // number of timed runs of a candidate that is not cut early
   double sampleSeconds = 0.15;           // a candidate is timed for about this long
   double precisionWanted = 0.01;         // timing ends when three samples are within this share of the least
   double cut = 1.5; // a candidate whose first runs take more than `cut` times the best so far is not repeated
 
-  /// For tests: changes a built candidate before it runs (docs/notes/tuning-measurement.md).
+  /// For tests: called to change a built candidate before it runs (docs/notes/tuning-measurement.md).
   std::function<void(nlohmann::json &candidate)> alterCandidate;
 };
 
-/// What measuring has cost so far.
+/// What measuring has cost so far, in trials and seconds.
 struct MeasureCounts {
-  int64_t trials = 0;                     // measured schedules, including failures
-  double build = 0, run = 0, prepare = 0; // wall seconds: building batches; running candidates; operands and references
+  int64_t trials = 0; // measured schedules, including failures
+  /// Wall seconds for building batches, for running candidates, and for operands and references.
+  double build = 0, run = 0, prepare = 0;
   /// Seconds of all builders together: generating loops, LLVM, packing of constants.
   double generate = 0, lower = 0, pack = 0;
 
@@ -62,7 +64,7 @@ struct MeasureCounts {
   double trialsPerMinute() const { return seconds() > 0 ? 60 * double(trials) / seconds() : 0; }
 };
 
-/// A schedule measured in turns with others.
+/// The measurement of a schedule that took turns with others.
 struct TurnMeasurement : Measurement {
   /// Time of the first schedule / time of this schedule: faster means that this schedule is faster than the first one.
   lab::JudgedRatio toFirst;
@@ -70,7 +72,7 @@ struct TurnMeasurement : Measurement {
 
 class Measurer {
 public:
-  /// Does not start processes yet. Throws Error for impossible options.
+  /// Prepares measuring, but starts no process yet. Throws Error for impossible options.
   explicit Measurer(MeasureOptions options);
   ~Measurer();
 

@@ -10,7 +10,7 @@
 
 namespace lathe::tune {
 
-/// The time, in seconds, of a schedule or task that was not measured.
+/// Stands for the time, in seconds, of a schedule or task that was not measured.
 inline constexpr double unmeasured = std::numeric_limits<double>::infinity();
 
 struct Measurement {
@@ -19,12 +19,12 @@ struct Measurement {
   /// compiler reports an error, or the results are wrong. crashed, timedOut, memoryExceeded: how the process that built
   /// or ran the candidate ended.
   store::PointStatus status = store::PointStatus::failed;
-  std::string reason;          // empty if passed
-  std::vector<double> seconds; // one sample per run, in order
+  std::string reason;          // reason of another status than passed
+  std::vector<double> seconds; // samples: seconds of each run, in order
   double build = 0, run = 0;   // seconds spent on building, and on checking and timing
 
   bool passed() const { return status == store::PointStatus::passed; }
-  /// Time of one run in seconds, for comparing schedules: the least of the samples, because other programs can only
+  /// The time of one run in seconds, for comparing schedules: the least of the samples, because other programs can only
   /// make a run longer. Infinite without samples.
   double best() const {
     auto least = std::min_element(seconds.begin(), seconds.end());

@@ -16,7 +16,7 @@ namespace lathe::tune {
 struct RunOutcome {
   store::PointStatus status = store::PointStatus::failed;
   std::string reason;
-  std::vector<double> seconds; // samples
+  std::vector<double> seconds; // seconds of each timed run
 };
 
 class RunnerProcess {
@@ -30,7 +30,7 @@ public:
   /// cannot be started or cannot run the task's code.
   void setTask(const nlohmann::json &message, const std::string &key);
   /// Checks and times a candidate of the task. `slow`: seconds of a run from which on repeating is not worthwhile; 0:
-  /// none.
+  /// always repeat.
   RunOutcome measure(const nlohmann::json &candidate, double slow);
 
   // For several candidates in turns: opens a candidate under a number and checks it; then it gets turns.
@@ -43,9 +43,9 @@ private:
   process::Command command;
   bool remote = false;
   std::optional<process::Worker> worker;
-  nlohmann::json task; // from the last setTask
+  nlohmann::json task; // message of the last setTask
   std::string taskKey, sentTask;
-  std::set<std::string> sent; // files on the other machine
+  std::set<std::string> sent; // names of files that were sent to the other machine
   int64_t sentBytes = 0;
 
   void start();

@@ -20,7 +20,7 @@ inline store::PointStatus statusOf(const process::Failure &failure) {
   }
 }
 
-/// Throws the error that a worker reports in an answer.
+/// Throws the error that a worker reports in its answer, if it reports one.
 inline void requireOk(const nlohmann::json &answer) {
   require(answer.value("ok", false), "{}", answer.value("error", "a worker answers neither ok nor an error"));
 }

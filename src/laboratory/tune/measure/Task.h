@@ -11,14 +11,14 @@
 namespace lathe::tune {
 
 struct Task {
-  std::string key;    // codegen/Task.h
+  std::string key;    // text of the task (codegen/Task.h)
   std::string kernel; // text of a module with the kernel function at kernels level, without weights
-  std::string family; // nn.family of the function
+  std::string family; // kernel family: attribute nn.family of the function
   std::string label;  // short text for messages and tables
   std::vector<std::string> nodes;
   int64_t count = 1;                      // number of kernels of the model with this task
-  double flops = 0, bytes = 0;            // for one run
-  std::map<std::string, int64_t> extents; // of symbols, for measuring
+  double flops = 0, bytes = 0;            // operations and compulsory bytes of one run
+  std::map<std::string, int64_t> extents; // extents of symbols in measured runs
   BatchOrder order = BatchOrder::call;    // order of the images in measured runs
 };
 

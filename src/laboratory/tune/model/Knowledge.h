@@ -16,20 +16,20 @@ public:
 
   /// Reads the measurements in the store for the kernel families of the tasks. `here`: the target of the tasks on the
   /// platform with this key. The seed draws a sample if the store has more than the limit for one model
-  /// (TransferLimits). `kind`: of all models, including those to start from.
+  /// (TransferLimits). `kind`: the kind of all models, including those of `start`.
   void read(store::Store &store, const Target &here, const std::string &platform, const std::vector<TaskToTune> &tasks,
             const ModelKind &kind, uint64_t seed);
 
   /// The model from which the searcher of a task starts; null if nothing is known of other tasks.
   std::shared_ptr<const LearnedModel> modelFor(const Task &task);
 
-  size_t tasks() const; // tasks of the store; a task counts once for each platform
+  size_t tasks() const; // number of tasks in the store; a task counts once for each platform
   size_t schedules() const;
 
 private:
   TrainedModels start;
   std::string platform;
-  std::map<std::string, TransferModels> models; // by family
+  std::map<std::string, TransferModels> models; // models by kernel family
 
   std::shared_ptr<const LearnedModel> startOf(const std::string &family) const;
 };

@@ -26,24 +26,26 @@ public:
   void addFacts(std::vector<MeasuredTask> &tasks);
 
   static std::string groupOf(const std::string &task, const std::string &platform) { return task + "\n" + platform; }
-  /// The part of the task's text that is equal for all threads and machines (TaskParts::kernel).
+  /// The part of a task's text that is equal for all numbers of threads and all machines (TaskParts::kernel).
   const std::string &kernelOf(const MeasuredTask &task) const { return origins.at(task.group).parts.kernel; }
 
 private:
   struct Origin {
-    std::string task, kernel; // texts
+    std::string task, kernel; // texts of the task and its kernel
     TaskParts parts;
-    std::string platform, experiment; // the experiment of one of the records; "": none is known
+    /// Key of the platform; uuid of the experiment of one of the records, "": none is known.
+    std::string platform, experiment;
   };
   store::Store &store;
   Target here;
   std::string platform;
-  std::map<std::string, Origin> origins; // by group
-  // By Target::key and experiment.
+  std::map<std::string, Origin> origins; // origin of each measured task, by its group
+  // Targets of other machines, by Target::key and experiment.
   std::map<std::pair<std::string, std::string>, std::optional<Target>> elsewhere;
 
   std::shared_ptr<const KernelFacts> factsOf(mlir::MLIRContext &context, const Origin &origin);
-  /// Null if the experiment's machine does not give a target with the task's key.
+  /// The target that the task was measured on. Null if the machine of its experiment gives no target with the task's
+  /// key.
   const Target *targetOf(const Origin &origin);
   std::optional<Target> targetElsewhere(const std::string &key, const std::string &experiment);
 };

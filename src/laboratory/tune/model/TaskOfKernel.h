@@ -6,8 +6,8 @@
 
 namespace lathe::tune {
 
-/// Declines a kernel without a schedule. `kernel.facts` must outlive the result. `clockGhz` converts predicted cycles
-/// to seconds.
+/// Makes the task of a kernel. Declines a kernel without a schedule. `kernel.facts` must outlive the result. `clockGhz`
+/// converts predicted cycles to seconds.
 Outcome<TaskToTune> taskToTune(const KernelTask &kernel, double clockGhz);
 
 } // namespace lathe::tune

@@ -9,14 +9,14 @@
 
 namespace lathe {
 
-/// Opset and IR version of exported models. A model with a newer operator gets the opset of that
+/// The usual opset of exported models, and their IR version. A model with a newer operator gets the opset of that
 /// operator.
 inline constexpr int64_t exportedOpset = 20;
 inline constexpr int64_t exportedIrVersion = 9;
 
 struct ExportOptions {
-  /// Constants that have more bytes together than this go into `<file>.data` beside the model,
-  /// because a protobuf message cannot exceed 2 GB.
+  /// If all constants have more bytes than this together, they go into `<file>.data` beside the model, because a
+  /// protobuf message cannot exceed 2 GB.
   int64_t externalDataThreshold = (int64_t(1) << 31) - (int64_t(64) << 20);
 };
 
@@ -25,11 +25,11 @@ struct ExportOptions {
 /// express (layouts, kernels, 4-bit types other than weights of matrix products) and for models beyond 2 GB.
 std::string exportOnnx(mlir::ModuleOp module);
 
-/// Throws the Error of exportOnnx for constructs that ONNX cannot express, with the node and the file `model`, without
-/// writing any weights.
+/// Throws the same Error as exportOnnx for constructs that ONNX cannot express, with the node and the file `model`,
+/// without writing any weights.
 void requireOnnxForm(mlir::ModuleOp module, const std::string &model);
 
-/// Writes `path`, and `<path>.data` if necessary. Leaves no file behind on failure.
+/// Exports a model to the file `path`, and to `<path>.data` if necessary. Leaves no file behind on failure.
 void exportOnnxFile(mlir::ModuleOp module, const std::string &path, const ExportOptions &options = {});
 
 } // namespace lathe

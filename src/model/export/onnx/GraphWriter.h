@@ -21,7 +21,7 @@ class NodeWriter;
 class GraphWriter {
 public:
   explicit GraphWriter(mlir::ModuleOp module) : module(module) {}
-  /// Writes the model. Constants of `externalFrom` bytes or more are left without data and listed
+  /// Returns the model as an ONNX message. Constants of `externalFrom` bytes or more are left without data and listed
   /// in `external`.
   ModelProto write(int64_t externalFrom);
 
@@ -32,7 +32,7 @@ public:
   std::vector<External> external;
 
   std::string nameOf(mlir::Value value) const;
-  /// Returns `wanted`, or `wanted_1` and so on if the name is taken.
+  /// Returns a name for a value that is not taken yet: `wanted`, or `wanted_1` and so on.
   std::string uniqueValueName(const std::string &wanted) { return valueNames.take(wanted.empty() ? "value" : wanted); }
   /// Adds an initializer with `bytes` and returns its name.
   std::string addInitializer(const std::string &wanted, ElementType type, const std::vector<int64_t> &dims,
@@ -52,18 +52,19 @@ private:
   std::string addConstant(const std::string &wanted, const nn::ConstantData &data, const std::vector<int64_t> &dims);
   void writeNode(mlir::Operation &op);
   void writeOperations(mlir::func::FuncOp main);
-  // Bodies.cpp
+  // Defined in Bodies.cpp.
   void writeControlFlow(mlir::Operation &op);
   void writeBody(mlir::func::FuncOp body, mlir::ValueRange captured, unsigned firstCaptured, GraphProto &into);
   void addIdentity(mlir::Value from, const std::string &to);
-  // Quantized.cpp
+  // Defined in Quantized.cpp.
   struct QuantizedNode {
     nn::QuantizedForm form;
-    bool quantizes; // false: dequantises
+    bool quantizes; // true: quantises; false: dequantises
   };
-  llvm::DenseMap<mlir::Operation *, QuantizedNode> quantized;  // by the last operator of the form
-  llvm::DenseMap<mlir::Operation *, nn::PackedWeights> packed; // by the last operator; with blocks or of 4 bits
-  llvm::DenseSet<mlir::Operation *> skipped;                   // part of a node that is written for another operator
+  llvm::DenseMap<mlir::Operation *, QuantizedNode> quantized; // key: last operator of the form
+  /// Key: the last operator of the weights. Only weights in blocks or of 4 bits.
+  llvm::DenseMap<mlir::Operation *, nn::PackedWeights> packed;
+  llvm::DenseSet<mlir::Operation *> skipped; // operators that belong to the node written for another operator
   void findQuantized(mlir::Block &block);
   void findPacked(mlir::Block &block);
   void writeQuantized(NodeWriter &writer, const QuantizedNode &node);
@@ -76,7 +77,7 @@ private:
 /// The packed weights of `product` that only DequantizeLinear of opset 21 can write: of 4 bits, or in blocks.
 std::optional<nn::PackedWeights> writtenPacked(mlir::Operation *product);
 
-/// A node that is being written.
+/// Writes one ONNX node; the writers of operators get it.
 class NodeWriter {
 public:
   NodeWriter(GraphWriter &graph, mlir::Operation &op, NodeProto &node) : graph(graph), op(op), node(node) {}
@@ -93,7 +94,7 @@ public:
   }
   void inputInts(const char *what, const std::vector<int64_t> &values);
   void inputFloats(const char *what, const std::vector<double> &values);
-  /// Adds a scalar input of any numeric type.
+  /// Adds a constant scalar as an input of the node, of any numeric type.
   void inputScalar(const char *what, ElementType type, double value);
   void attr(const std::string &name, int64_t value);
   void attr(const std::string &name, double value);
@@ -111,7 +112,7 @@ private:
   AttributeProto &add(const std::string &name, AttributeProto::AttributeType kind);
 };
 
-/// The first opset with 4-bit integers.
+/// The first opset of ONNX with 4-bit integers.
 constexpr int64_t fourBitOpset = 21;
 bool hasFourBits(mlir::Value value);
 
@@ -119,7 +120,7 @@ bool hasFourBits(mlir::Value value);
 /// exportedOpset.
 int64_t opsetOf(mlir::Operation &op);
 
-/// Writers of operators without a direct mapping, by mnemonic.
+/// Functions that write the operators without a direct mapping to ONNX, by mnemonic.
 using Writer = void (*)(NodeWriter &);
 using Writers = std::unordered_map<std::string_view, Writer>;
 void addIndexedWriters(Writers &table); // Indexed.cpp
@@ -132,14 +133,13 @@ void keepAspectRatio(NodeWriter &w, ResizeAttrs &a); // Indexed.cpp
 
 /// Writes the type of a value; the extents of tensors only if `shape`.
 void writeType(TypeProto &out, const TensorInfo &info, bool shape);
-/// True for a max_pool_indices directly behind the max_pool with equal windows; both together are
-/// one MaxPool.
+/// True for a max_pool_indices that follows a max_pool with equal windows: both together become one MaxPool.
 bool isIndicesOfPoolBefore(mlir::Operation &op);
 
 /// Sets operator, operands and attributes of `writer.node` from `writer.op`.
 void writeOperator(NodeWriter &writer);
 
-/// Bytes of one element of `type`.
+/// The bytes of one element with the value `value`.
 std::string elementBytes(ElementType type, double value);
 
 } // namespace lathe::onnx

@@ -96,7 +96,7 @@ private:
     return {dims.begin(), dims.end()};
   }
 
-  /// The bytes of x, the low ones first.
+  /// Splits x into its bytes; the low bytes come first.
   std::vector<Bytes> parts() {
     if (x.type() == ElementType::u8)
       return {{x.integers, x.zero}};
@@ -138,7 +138,7 @@ private:
     attrs.perm = std::move(perm);
     return emit("transpose", {value}, std::move(attrs));
   }
-  /// `pads` of the axes behind the first two; negative ones crop.
+  /// Pads `value` with `with`. `pads` are for the axes behind the first two; negative pads crop.
   mlir::Value padded(mlir::Value value, const Extents &pads, mlir::Value with) {
     if (std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; }))
       return value;

@@ -14,7 +14,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-/// Operators of fixed-point arithmetic.
+/// Spells out the operators of fixed-point arithmetic.
 class FixedPointSpeller : public Speller {
 public:
   using Speller::Speller;
@@ -68,7 +68,7 @@ public:
   }
 
 private:
-  /// The low 32 bits as a signed number.
+  /// The low 32 bits of x as a signed number.
   mlir::Value low32(mlir::Value x) {
     mlir::Value moved = emit("add", {x, number(std::exp2(31))}, AddAttrs());
     return emit("sub", {emit("mod", {moved, number(std::exp2(32))}, ModAttrs()), number(std::exp2(31))}, SubAttrs());
@@ -155,7 +155,7 @@ private:
     mlir::Value bits;  // shifted left until bit 31 is set
     mlir::Value zeros; // number of shifted bits; 32 for 0
   };
-  /// For an unsigned number of 32 bits.
+  /// Normalises an unsigned number of 32 bits.
   Normalized normalized(mlir::Value bits) {
     mlir::Value zeros;
     auto isBelow = [&](double exponent) {

@@ -20,7 +20,7 @@ protected:
     return nn::buildValue(b, loc, name, operands, std::forward<OpAttrs>(attrs));
   }
 
-  /// A constant of integers that a double can hold.
+  /// A constant of an integer type; doubles must be able to hold its elements.
   mlir::Value constant(ElementType type, const std::vector<int64_t> &dims, const std::vector<double> &values) {
     std::string bytes;
     for (double value : values)
@@ -47,7 +47,7 @@ protected:
   }
   mlir::Value gather(mlir::Value table, mlir::Value index) { return emit("gather", {table, index}, GatherAttrs()); }
   mlir::Value multiply(mlir::Value x, mlir::Value y) { return emit("mul", {x, y}, MulAttrs()); }
-  /// Rounds towards zero, as ONNX divides integers.
+  /// x / y of integers, rounded towards zero, as ONNX divides them.
   mlir::Value divide(mlir::Value x, mlir::Value y) { return emit("div", {x, y}, DivAttrs()); }
   /// An arithmetic shift to the right: ONNX's Mod has the sign of the divisor.
   mlir::Value floorDivide(mlir::Value x, mlir::Value y) {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int mostNestedModels = 16, mostNestedArguments = 32;
 
-/// ["layer", call, tensor, ...]
+/// True for a reference to a tensor, ["layer", call, tensor, ...].
 bool isReference(const json &value) {
   return value.is_array() && value.size() >= 3 && value[0].is_string() && value[1].is_number_integer() &&
          value[2].is_number_integer();

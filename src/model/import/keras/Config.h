@@ -40,22 +40,23 @@ struct LayerConfig {
 
 struct ModelConfig {
   std::string name;
-  std::vector<LayerConfig> layers; // with InputLayers, in the order of the file
+  std::vector<LayerConfig> layers; // all layers, also InputLayers, in the order of the file
   std::vector<TensorRef> inputs, outputs;
 };
 
-/// The mark that stands for tensor `index` of a call.
+/// The object {"tensor": index} that stands for tensor `index` of a call (Call).
 json tensorMark(size_t index);
 
 /// Reads the configuration of a Sequential or Functional model of Keras 1, 2 or 3 from a file's JSON. Throws Error.
 ModelConfig readModelConfig(const json &model, int version);
 
-/// A layer inside another layer's configuration, without calls.
+/// Reads a layer inside another layer's configuration; it has no calls.
 LayerConfig readLayer(const json &layer, int version);
 
-/// Member `key`; null if there is none.
+/// Member `key` of a JSON object; null if there is none.
 const json &member(const json &object, const char *key);
-/// A text member; `fallback` if there is none. Throws Error for another kind.
+/// The text that is member `key` of a JSON object; `fallback` if there is none. Throws Error if the member is not a
+/// text.
 std::string textMember(const json &object, const char *key, const std::string &fallback = "");
 
 /// Converts layers of Keras 1 to the names and options of Keras 2 (Keras1.cpp). Throws Error for options without a

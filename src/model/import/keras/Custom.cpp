@@ -5,7 +5,7 @@
 namespace lathe::keras {
 namespace {
 
-/// @main of the user's file.
+/// The function @main of the user's file.
 mlir::func::FuncOp mainOf(mlir::ModuleOp module, const std::string &file) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   require(static_cast<bool>(main), "{}: has no function @main", file);

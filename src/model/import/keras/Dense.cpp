@@ -4,7 +4,7 @@
 namespace lathe::keras {
 namespace {
 
-/// x times the kernel along the last axis.
+/// Imports Dense: x times the kernel, along the last axis of x.
 void importDense(Layer &layer) {
   bool bias = layer.flag("use_bias", layer.flag("bias", true));
   layer.expectWeights(bias ? 2 : 1);
@@ -43,7 +43,7 @@ mlir::Value indicesOf(Layer &layer) {
   return type == ElementType::i32 || type == ElementType::i64 ? x : layer.node.cast(x, ElementType::i32);
 }
 
-/// Picks rows of a table.
+/// Imports Embedding: picks rows of a table.
 void importEmbedding(Layer &layer) {
   layer.expectWeights(1);
   mlir::Value x = indicesOf(layer);

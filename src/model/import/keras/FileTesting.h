@@ -57,7 +57,7 @@ inline std::vector<Tensor> evaluated(const std::string &path, const std::vector<
   return results;
 }
 
-/// The error of importing a file; "" if there is none.
+/// Imports a file and returns the message of the error; "" if there is none.
 inline std::string importError(const std::string &path, const ImportOptions &options = {}) {
   auto context = makeContext();
   try {

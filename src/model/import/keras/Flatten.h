@@ -8,10 +8,10 @@
 
 namespace lathe::keras {
 
-/// Data that the nodes point to.
+/// Owns the data that the nodes of a flattened model point to.
 struct FlatNodes {
   std::deque<LayerNode> nodes;
-  std::deque<LayerConfig> layers; // layers that are not in the file as such
+  std::deque<LayerConfig> layers; // layers that the flattening adds to the layers of the file
   std::deque<Call> calls;
 };
 
@@ -26,7 +26,7 @@ void flatten(const ModelConfig &model, const Weights &weights, int version, cons
 /// Sizes of the states that a stateful recurrent layer keeps between runs; empty for other layers (States.cpp).
 std::vector<int64_t> keptStates(const LayerConfig &layer);
 
-/// Why a layer of keras.layers is not imported; null if there is no specific reason (Support.cpp).
+/// Why a layer of keras.layers is not imported; null if there is no special reason (Support.cpp).
 const char *reasonAgainst(const std::string &className);
 
 /// The name by which a layer is looked up: its class, or the function that it calls ("ops.Add", "tf.math.add").

@@ -16,7 +16,7 @@ namespace lathe::keras {
 
 /// An attribute or a dataset.
 struct Hdf5Array {
-  ElementType type = ElementType::invalid; // invalid: a type without an element type
+  ElementType type = ElementType::invalid; // element type; invalid: the file's type has none
   std::vector<int64_t> dims;
   std::string_view bytes;                // row-major; not aligned
   std::vector<std::string_view> strings; // elements of strings
@@ -29,10 +29,10 @@ public:
   Hdf5File(std::string_view bytes, const std::string &fileName, const std::set<std::string> &skipped);
 
   bool hasGroup(const std::string &path) const { return groups.contains(path); }
-  /// Returns null if there is no such dataset.
+  /// The dataset at `path`; null if there is none.
   const Hdf5Array *dataset(const std::string &path) const;
   const Hdf5Array *attribute(const std::string &path, const std::string &name) const;
-  /// An attribute that is one string; nothing if there is none.
+  /// An attribute that is one string; nothing if the object has no such attribute.
   std::optional<std::string> text(const std::string &path, const std::string &name) const;
   /// An attribute that is a list of strings. Keras 2 splits long lists into NAME0, NAME1, ...
   std::vector<std::string> texts(const std::string &path, const std::string &name) const;
@@ -43,7 +43,7 @@ public:
 private:
   std::string fileName, content;
   std::set<std::string> groups;
-  std::map<std::pair<std::string, std::string>, Hdf5Array> attributes; // by path of the object, and name
+  std::map<std::pair<std::string, std::string>, Hdf5Array> attributes; // attributes by path of the object, and name
   std::map<std::string, Hdf5Array> datasets;
 
   void parse();

@@ -20,7 +20,7 @@ namespace lathe::keras::hdf5 {
 
 inline constexpr std::string_view mark = "LATHEH51";
 inline constexpr const char *program = "lathe-read-hdf5";
-/// Deepest nesting of groups.
+/// The deepest nesting of groups that is accepted.
 inline constexpr int mostNested = 32;
 /// Limit on the number of records: groups, attributes and datasets.
 inline constexpr uint64_t mostRecords = uint64_t(1) << 22;

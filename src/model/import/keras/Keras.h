@@ -12,7 +12,7 @@ namespace lathe::keras {
 using namespace source;
 
 const Format &format();
-/// Reads a file (Reader.cpp).
+/// Reads a Keras file into records (Reader.cpp).
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
                       const ImportOptions &options);
 
@@ -21,14 +21,14 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
 struct LayerNode {
   const LayerConfig *layer = nullptr;
   const Call *call = nullptr;
-  int version = 0; // of Keras: 1, 2 or 3
+  int version = 0; // version of Keras: 1, 2 or 3
   size_t tensors = 0, masks = 0, weights = 0;
   bool masked = false;    // the last result is a mask
   bool stateful = false;  // the last tensors are the layer's states, the last results their new values
   std::string definition; // file of the user's definition; "": none
 };
 
-/// A call of a layer with its node.
+/// A layer that is being imported: one call of it, with its node.
 class Layer {
 public:
   explicit Layer(Node &node);
@@ -37,25 +37,26 @@ public:
   const LayerNode &source;
   const json &config;
   int version() const { return source.version; }
-  /// f64 if the layer's policy says so, otherwise f32: 16-bit policies are computed in f32.
+  /// The type in which the layer is computed: f64 if its policy says so, otherwise f32. 16-bit policies are computed in
+  /// f32.
   ElementType computeType() const { return compute; }
 
   // ---- Operands.
   size_t tensorCount() const { return source.tensors; }
-  /// Tensor `index`; floats are cast to the compute type, as in Keras.
+  /// Tensor `index` of the call. Floats are cast to the compute type, as in Keras.
   mlir::Value in(size_t index = 0);
   mlir::Value raw(size_t index) const;
-  /// The mask of tensor `index`; null if there is none.
+  /// The mask of tensor `index` of the call; null if there is none.
   mlir::Value mask(size_t index = 0) const;
   size_t weightCount() const { return source.weights; }
   void expectWeights(size_t count) const;
-  /// A weight, cast to the compute type.
+  /// Weight `index` of the layer, cast to the compute type.
   mlir::Value weight(size_t index);
-  /// An argument of the call by position or by name; null if it is not given.
+  /// An argument of the call, found by position or by name; null if it is not given.
   const json &argument(size_t position, const char *name) const;
   /// The tensor that an argument stands for; null if it is not a tensor.
   mlir::Value tensorOf(const json &argument);
-  /// All tensors in an argument.
+  /// The indices of all tensors that occur in an argument.
   std::vector<size_t> tensorsIn(const json &argument) const;
 
   // ---- The configuration. A member of another kind is an Error; null counts as absent.
@@ -64,9 +65,9 @@ public:
   int64_t integer(const char *key, int64_t fallback) const;
   double number(const char *key, double fallback) const;
   std::string text(const char *key, const std::string &fallback) const { return textMember(config, key, fallback); }
-  /// `count` integers; a single one in the file counts for all of them.
+  /// `count` integers of the configuration; a single one in the file counts for all of them.
   std::vector<int64_t> integers(const char *key, size_t count, int64_t fallback) const;
-  /// True unless data_format is channels_first.
+  /// True unless the layer's data_format is channels_first.
   bool channelsLast() const;
 
   // ---- Results.
@@ -88,7 +89,7 @@ private:
   mlir::Value asCompute(mlir::Value value);
 };
 
-/// Read members of any configuration, like the functions of Layer.
+/// Like the functions of Layer with similar names, for any configuration.
 int64_t integerMember(const json &object, const char *key, int64_t fallback);
 double numberMember(const json &object, const char *key, double fallback);
 bool flagMember(const json &object, const char *key, bool fallback);
@@ -101,8 +102,8 @@ struct Importer {
   MaskUse masks = MaskUse::drops;
 };
 using Importers = std::map<std::string, Importer>;
-/// By class. Functions of keras.ops are "ops.Add", functions of TensorFlow "tf.math.add", and nodes that the reader
-/// adds "$...".
+/// Importers by class of layer. Functions of keras.ops are "ops.Add", functions of TensorFlow "tf.math.add", and nodes
+/// that the reader adds "$...".
 const Importers &importers();
 
 void addActivationImporters(Importers &table); // Activation.cpp
@@ -120,11 +121,11 @@ void addRecurrentImporters(Importers &table);  // Recurrent.cpp
 void addSignalImporters(Importers &table);     // Signal.cpp: spectrograms
 void addWindowImporters(Importers &table);     // Window.cpp: convolutions
 
-/// True for layers that pass their operand on at inference.
+/// True for layers that only pass their operand on in inference, such as Dropout.
 bool passesOn(const std::string &className);
-/// A layer that the user defines (Custom.cpp).
+/// Imports a layer that the user has defined (Custom.cpp).
 void importDefined(StructureNode &node);
-/// The text of docs/generated/keras.md (Support.cpp).
+/// Makes the text of docs/generated/keras.md (Support.cpp).
 std::string supportPage();
 
 /// Applies an activation by its description in a configuration: a name, a class with its options, or null for none.

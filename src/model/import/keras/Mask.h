@@ -6,7 +6,7 @@
 
 namespace lathe::keras {
 
-/// What a layer does about the masks of its operands.
+/// What a layer does with the masks of its operands.
 enum class MaskUse {
   drops,          // its results have no mask
   passes,         // its results have the mask of its first operand

@@ -60,7 +60,7 @@ void importPermute(Layer &layer) {
   layer.set(transpose(layer.node, layer.raw(0), perm));
 }
 
-/// B x F to B x n x F.
+/// Imports RepeatVector: B x F becomes B x n x F.
 void importRepeatVector(Layer &layer) {
   mlir::Value x = layer.raw(0);
   require(layer.rank(x) == 2, "the operand has rank {}, expected 2", layer.rank(x));

@@ -22,7 +22,7 @@ Ints axesOf(Layer &layer, int64_t rank, int64_t fallback) {
   return axes;
 }
 
-/// A vector of `count` elements `value`.
+/// A vector of `count` elements that all are `value`.
 mlir::Value filled(Layer &layer, const Dim &count, double value) {
   if (!count.isConstant())
     layer.unsupported(fmt::format("the extent '{}' of the axis is not known", count.str()));

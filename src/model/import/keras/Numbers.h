@@ -5,12 +5,12 @@
 
 namespace lathe::keras {
 
-/// Appends all numbers of a list, and of the lists in it. Throws Error for anything else.
+/// Appends all numbers of a JSON list, and of the lists inside, to a vector. Throws Error for anything else.
 void collectNumbers(const json &value, std::vector<double> &result);
 /// A constant of the compute type. Throws Error for too many elements, like `madeElements`.
 mlir::Value constantNumbers(Layer &layer, const std::vector<int64_t> &dims, const std::vector<double> &values);
 mlir::Value constantNumbers(Layer &layer, const std::vector<double> &values);
-/// The operand, cast to the compute type.
+/// Operand 0 of a layer, cast to the compute type.
 mlir::Value asNumbers(Layer &layer);
 
 } // namespace lathe::keras

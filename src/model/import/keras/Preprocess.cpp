@@ -35,7 +35,7 @@ mlir::Value asNumbers(Layer &layer) { return layer.node.cast(layer.raw(0), layer
 
 namespace {
 
-/// A number, or numbers along the last axis.
+/// The numbers of configuration member `key`: one number, or a list along the last axis.
 mlir::Value numbersOf(Layer &layer, const char *key, double fallback) {
   const json &value = member(layer.config, key);
   if (!value.is_array() && !value.is_object())
@@ -128,7 +128,7 @@ const ResampleKernel *kernelFor(const std::string &mode, bool antialias) {
   return nullptr;
 }
 
-/// An image with the channels first, resized.
+/// An image with the channels first, resized to `height` x `width`.
 mlir::Value resizedTo(Layer &layer, mlir::Value x, int64_t height, int64_t width, const std::string &mode,
                       bool antialias) {
   require(height >= 1 && width >= 1 && height <= 1 << 24 && width <= 1 << 24,

@@ -107,7 +107,7 @@ Contents readArchive(std::string_view bytes, const std::string &fileName) {
   return {config, version, file, std::move(vocabularies)};
 }
 
-/// The numbers of a text, one per line.
+/// The numbers in a text that has one in each line.
 json numbersOf(const std::string &name, const std::string &text) {
   json numbers = json::array();
   for (size_t begin = 0; begin < text.size();) {

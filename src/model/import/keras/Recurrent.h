@@ -26,7 +26,7 @@ struct RecurrentResult {
 struct RecurrentInput {
   mlir::Value x;           // batch x steps x ...
   mlir::Value mask;        // bool, batch x steps; null: every step counts
-  Values states;           // before the first step; empty: zeros
+  Values states;           // states before the first step; empty: zeros
   bool reverse = false;    // starts with the last step
   bool zeroMasked = false; // results of steps that do not count are zero, not the previous result
 };
@@ -40,10 +40,10 @@ RecurrentCell cellOfGates(Layer &layer, const std::string &kind, const json &con
 /// "CuDNNLSTM" or "CuDNNGRU" as a cell of another layer of Keras 2 (Keras1.cpp): each gate of the kernel stores the
 /// inputs of one unit after the other, each gate of the recurrent kernel is transposed, and there are two biases.
 RecurrentCell cellOfCudnn(Layer &layer, const std::string &className, const json &config, size_t &weight);
-/// ConvLSTM1D, 2D and 3D (RecurrentSteps.cpp).
+/// Imports the layers ConvLSTM1D, 2D and 3D (RecurrentSteps.cpp).
 void importConvLstm(Layer &layer);
 
-/// For every row of `like`, a row of `count` zeros.
+/// A matrix of zeros with as many rows as `like`, and `count` columns.
 mlir::Value zeroState(Layer &layer, mlir::Value like, int64_t count);
 /// x with its steps (axis 1) reversed.
 mlir::Value backwards(Layer &layer, mlir::Value x);

@@ -22,7 +22,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// The new states of a step, the result first.
+/// Computes one step. Returns its new states; the first of them is the result.
 using Step = std::function<Values(mlir::Value x, const Values &states)>;
 
 RecurrentResult runSteps(Layer &layer, const RecurrentInput &input, Values states, const Step &step) {

@@ -17,12 +17,12 @@ class Weights {
 public:
   /// Where the weights of a layer, or of a model's layers, are stored.
   struct Place {
-    std::string path;               // Keras 3: path of the layer, or of the list of layers
-    std::vector<std::string> names; // otherwise: paths of the datasets
-    bool inside = false;            // otherwise: the names belong to all layers of an inner model
+    std::string path;               // in the form of Keras 3: path of the layer, or of the list of layers
+    std::vector<std::string> names; // in the old form: paths of the datasets
+    bool inside = false;            // in the old form: `names` belong to all layers of an inner model
   };
 
-  /// Throws Error for a file that has weights in neither form.
+  /// Finds out the form of the file. Throws Error if its weights are in neither form.
   explicit Weights(std::shared_ptr<const Hdf5File> file);
 
   Place model() const;
@@ -30,7 +30,7 @@ public:
   Place layer(const Place &place, const ModelConfig &model, size_t index) const;
   /// The place of the layers of a model that is called as the layer at `place`.
   Place within(const Place &place) const;
-  /// The place of the layer that a wrapper calls.
+  /// The place of the layer inside the wrapper at `place`.
   Place wrapped(const Place &place) const;
   /// Paths of the datasets of a layer.
   std::vector<std::string> of(const Place &place, const LayerConfig &layer) const;

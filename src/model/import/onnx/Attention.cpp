@@ -76,7 +76,7 @@ private:
       node.set(2, v);
   }
 
-  /// 1 / sqrt(depth). If only the run knows the depth, the queries are divided instead.
+  /// Reads the scale; the default is 1 / sqrt(depth). If only the run knows the depth, the queries are divided instead.
   double readScale() {
     const Dim depth = node.info(q).dims[3];
     if (node.hasAttr("scale"))

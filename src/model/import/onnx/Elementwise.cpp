@@ -90,7 +90,7 @@ void importCastLike(Node &node) {
                         {{"to", node.info(node.in(1)).type}, {"saturate", node.intAttr("saturate", 1) != 0}}));
 }
 
-/// swish(a) * b
+/// Imports SwiGlu: swish(a) * b.
 void importSwiGlu(Node &node) {
   require(node.version() >= 28, "there is no such operator in opset {}", node.version());
   node.expectInputs(2, 2);

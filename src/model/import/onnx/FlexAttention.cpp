@@ -47,7 +47,7 @@ private:
     return values;
   }
 
-  /// 1 / sqrt(depth). If only the run knows the depth, the queries are divided instead.
+  /// Reads the scale; the default is 1 / sqrt(depth). If only the run knows the depth, the queries are divided instead.
   double readScale() {
     const Dim depth = build.info(q).dims[3];
     double scale = build.floatAttr("scale", 0);

@@ -54,7 +54,7 @@ mlir::Value unpacked(Node &node, mlir::Value bytes, const Product &product, int6
   return codes;
 }
 
-/// N x (blocks * steps) to blocks x steps x N.
+/// Turns weights of extents N x (blocks * steps) into blocks x steps x N.
 mlir::Value columnsLast(Node &node, mlir::Value value, const Product &product, int64_t steps) {
   value = node.reshape(value, {Dim(product.n), Dim(product.blocks()), Dim(steps)});
   return node.emit("transpose", {value}, {{"perm", std::vector<int64_t>{1, 2, 0}}});

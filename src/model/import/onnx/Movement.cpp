@@ -194,7 +194,7 @@ std::vector<int64_t> keepAspectRatio(Node &node, const Dims &dims, std::vector<i
   return sizes;
 }
 
-/// Start and end of a crop of some axes; the other axes are taken whole.
+/// Completes the start and end of a crop of some axes; the other axes are taken whole.
 std::vector<double> spreadRoi(const std::vector<double> &roi, const std::vector<int64_t> &axes, int64_t rank) {
   require(roi.size() == 2 * axes.size(), "roi has {} values, expected {}", roi.size(), 2 * axes.size());
   auto half = roi.begin() + static_cast<int64_t>(axes.size());

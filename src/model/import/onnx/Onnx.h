@@ -11,7 +11,8 @@ using namespace source;
 
 const Format &format();
 
-/// Reads a file (Reader.cpp). The bytes of a weight stay in the parsed message until they are needed.
+/// Reads an ONNX file into records (Reader.cpp). The bytes of a weight stay in the parsed message until they are
+/// needed.
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
                       const ImportOptions &options = {});
 
@@ -47,16 +48,16 @@ mlir::Value stepOf(Node &node, mlir::Value x, mlir::Value iteration, int64_t axi
 
 /// The extent of x along an axis, an i64 scalar.
 mlir::Value extentOf(Node &node, mlir::Value x, int64_t axis);
-/// x / sqrt(extent along an axis), as attention scales queries.
+/// x / sqrt(extent of x along `axis`), as attention scales queries.
 mlir::Value overRootOfExtent(Node &node, mlir::Value x, int64_t axis);
-/// 0, 1, ... below `size` (an i64 scalar) as a vector: a constant if the size is known.
+/// The vector 0, 1, ..., size - 1, where `size` is an i64 scalar; a constant if the size is known.
 mlir::Value countTo(Node &node, mlir::Value size);
-/// A vector as a matrix of one column.
+/// A vector as a matrix with one column.
 mlir::Value column(Node &node, mlir::Value vector);
 
 /// Reads kernel, strides, pads, dilations and ceil_mode of a pooling node (Window.cpp).
 Fields averagePoolFields(Node &node);
-/// Emits a convolution of integers with the attributes of the node; zero points may be null.
+/// Emits a convolution of integers with the window attributes of the node; zero points may be null.
 mlir::Value emitConvInteger(Node &node, mlir::Value x, mlir::Value w, mlir::Value xZero, mlir::Value wZero);
 /// Replaces ceil_mode in `fields` of a pooling operator by more padding at the end (Window.cpp).
 /// `x` are the extents of the input. Throws Unsupported for a symbolic spatial extent.

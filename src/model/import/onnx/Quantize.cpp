@@ -139,7 +139,7 @@ void importDynamicQuantizeLinear(Node &node) {
   node.set(2, zero);
 }
 
-/// sums * a * b, requantised.
+/// Computes sums * a * b and requantises it.
 mlir::Value requantized(Node &node, mlir::Value sums, mlir::Value a, mlir::Value b, mlir::Value scale,
                         mlir::Value zero) {
   mlir::Value factor = node.emit("mul", {node.cast(a, ElementType::f32), node.cast(b, ElementType::f32)});

@@ -29,7 +29,7 @@ ElementType outputType(Node &node) {
   return type;
 }
 
-/// Positions [begin, end) of x along an axis.
+/// The positions `begin` to `end` - 1 of x along an axis.
 mlir::Value part(Node &node, mlir::Value x, int64_t axis, int64_t begin, int64_t end) {
   return node.emit("slice", {x},
                    {{"starts", std::vector<int64_t>{begin}},
@@ -216,7 +216,7 @@ private:
 
 void importDft(Node &node) { DftImport(node).run(); }
 
-/// Frames of a signal, each transformed.
+/// Imports STFT: cuts a signal into frames and transforms each.
 void importStft(Node &node) {
   require(node.version() >= 17, "there is no such operator in opset {}", node.version());
   node.expectInputs(2, 4);

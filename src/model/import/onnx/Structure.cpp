@@ -30,7 +30,7 @@ void importIf(StructureNode &node) {
   emitIf(node, scalarOf(node, builder, node.tensor(0), ElementType::boolean), then, otherwise);
 }
 
-/// Joins one tensor a step along a new axis.
+/// Joins the tensors of all steps along a new axis.
 mlir::Value stacked(Node &builder, const Values &steps, int64_t axis) {
   Values parts;
   for (mlir::Value step : steps) {

@@ -58,7 +58,7 @@ public:
   ModelProto model;
   GraphProto *graph;
 
-  /// An extent is a number or a symbol.
+  /// An extent of a test model: a number, or the name of a symbol.
   using Extent = std::variant<int, const char *>;
   TestModel &input(const char *name, std::vector<Extent> dims, int32_t type = TensorProto::FLOAT) {
     describe(*graph->add_input(), name, type);

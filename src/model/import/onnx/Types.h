@@ -8,9 +8,9 @@
 
 namespace lathe::onnx {
 
-/// Returns `invalid` for unknown types.
+/// The element type of an ONNX number; `invalid` for unknown types.
 ElementType fromOnnxType(int64_t dataType);
-/// Returns UNDEFINED (0) for invalid.
+/// The ONNX number of an element type; UNDEFINED (0) for `invalid`.
 int32_t toOnnxType(ElementType type);
 /// ONNX's name of a type, for messages: "float", "complex64", "type 99".
 std::string onnxTypeName(int64_t dataType);

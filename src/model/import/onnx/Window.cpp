@@ -23,7 +23,7 @@ std::vector<int64_t> perAxis(Node &node, const char *attr, size_t count, int64_t
   return values;
 }
 
-/// Extents of the dilated kernel.
+/// The extents of the dilated kernel.
 std::vector<int64_t> windowsOf(const Window &window) {
   std::vector<int64_t> windows;
   for (size_t i = 0; i < window.kernel.size(); ++i)

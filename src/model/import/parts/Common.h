@@ -8,10 +8,10 @@
 namespace lathe::source {
 
 struct CommonOperator {
-  const char *tensorflow, *tflite; // names; "": the format does not have it
+  const char *tensorflow, *tflite; // name of the operator in each format; "": the format does not have it
   void (*run)(Emitter &);          // emits nn operators and sets the results
   OperandCount operands;
-  bool moves = false; // it only moves elements: quantised tensors are imported in the same way
+  bool moves = false; // the operator only moves elements: quantised tensors are imported in the same way
 };
 
 std::span<const CommonOperator> commonOperators();

@@ -19,7 +19,7 @@ public:
 
   Node &node;
   mlir::Value in(size_t index) const { return node.in(index); }
-  /// All inputs.
+  /// All inputs of the node.
   Values all() const;
   void set(mlir::Value value) { node.set(0, value); }
   mlir::Value emit(const char *mnemonic, const Values &operands, const Fields &fields = {}) {
@@ -28,7 +28,7 @@ public:
   const Dims &dims(mlir::Value value) const { return node.info(value).dims; }
   int64_t rank(mlir::Value value) const { return node.rank(value); }
   ElementType typeOf(mlir::Value value) const { return node.info(value).type; }
-  /// Integers as i64, as nn takes indices and extents.
+  /// Casts integers to i64, the type of indices and extents in nn.
   mlir::Value wide(mlir::Value value) { return node.cast(value, ElementType::i64); }
   mlir::Value wide(size_t index) { return wide(in(index)); }
   mlir::Value number(ElementType type, double value) { return node.constantScalar(type, value); }
@@ -39,11 +39,11 @@ public:
   virtual int64_t option(const char *name, int64_t fallback) { return node.intAttr(name, fallback); }
   /// Type of result `index`: a type attribute, or the type of the tensor that the file describes.
   virtual ElementType resultType(const char *attribute, ElementType fallback, size_t index = 0);
-  /// The element of operand 0 that stands for zero.
+  /// The element of operand 0 that stands for the real number 0: the zero point of a quantised tensor.
   virtual double zero() const { return 0; }
 };
 
-/// How many operands an operator has; the first `least` must be present.
+/// How many operands an operator may have; the first `least` of them must be present.
 struct OperandCount {
   size_t least = 0, most = std::numeric_limits<size_t>::max();
   constexpr OperandCount() = default;
@@ -51,14 +51,15 @@ struct OperandCount {
   constexpr OperandCount(size_t least, size_t most) : least(least), most(most) {}
 };
 
-/// Operand `index` as one axis of a tensor of rank `rank`.
+/// Operand `index` of the node, a constant that names one axis of a tensor of rank `rank`.
 int64_t axisOperand(Emitter &op, size_t index, int64_t rank);
-/// An extent that must be known. Throws Unsupported with `what` where it is not.
+/// An extent that must be known. Throws Unsupported, which says `what`, if it is not.
 int64_t knownExtent(Emitter &op, const Dim &extent, const char *what);
 
 // ---- Layout (Layout.cpp) ------------------------------------------------------------------------------------------
 
-/// NHWC (rank 4; rank 5: NDHWC) to NCHW, and back.
+/// channelsFirst moves channels from the end (NHWC, or NDHWC at rank 5) to the front (NCHW); channelsLast moves them
+/// back.
 mlir::Value channelsFirst(Node &node, mlir::Value x);
 mlir::Value channelsLast(Node &node, mlir::Value x);
 mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm);
@@ -66,19 +67,20 @@ mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm);
 /// Window of a convolution or a pool along the spatial axes, height first.
 struct Window {
   std::vector<int64_t> kernel, strides, dilations;
-  std::vector<int64_t> pads; // all begins, then all ends; a third group as in ops/WindowPads.h
+  /// The beginning of every axis, then the end of every axis; the third group of ops/WindowPads.h may follow.
+  std::vector<int64_t> pads;
   Fields fields() const { return {{"strides", strides}, {"dilations", dilations}, {"pads", pads}}; }
 };
 /// Throws Error unless kernel, strides and dilations are positive.
 void checkWindow(const Window &window);
-/// Sets the pads so that there are ceil(extent / stride) positions; of an odd padding the end has one more. `extents` are
-/// the spatial ones.
+/// Sets the pads so that the window has ceil(extent / stride) positions along each axis. Of an odd number of pads, the
+/// end gets one more. `extents` are the extents of the spatial axes.
 void padSame(const Dims &extents, Window &window);
-/// Fills in the pads: SAME (TensorFlow's rule) or none. `dims` are the extents of the operand, `first` is its first
-/// spatial axis. Throws Error for values that are no window.
+/// Returns `window` with pads: SAME by TensorFlow's rule, or none. `dims` are the extents of the operand, `first` is
+/// its first spatial axis. Throws Error if the numbers are no valid window.
 Window padded(const Dims &dims, size_t first, bool same, Window window);
-/// Pads of a transposed convolution with result extents `out`: those of the (SAME or VALID) convolution whose gradient
-/// it computes. If `explicitPads` is not empty, it is used instead.
+/// Pads of a transposed convolution with result extents `out`. It is the gradient of a SAME or VALID convolution and
+/// has the pads of that convolution. If `explicitPads` is not empty, it replaces these pads.
 struct TransposedPads {
   std::vector<int64_t> pads, outputPadding;
 };
@@ -87,115 +89,123 @@ TransposedPads transposedPads(const Ints &in, const Ints &out, const Window &win
 
 // ---- Slices (Slice.cpp) -------------------------------------------------------------------------------------------
 
-/// A size of -1 reaches to the end.
+/// The elements of x from `begin` on, `size` of them along each axis. A size of -1 reaches to the end.
 mlir::Value sliceBySize(Emitter &op, mlir::Value x, mlir::Value begin, mlir::Value size);
-/// Options are bit masks: bit i belongs to element i of `begin`.
+/// The elements of x from `begin` to `end` with the given strides. The options of the node are bit masks: bit i belongs
+/// to element i of `begin`.
 mlir::Value stridedSlice(Emitter &op, mlir::Value x, mlir::Value begin, mlir::Value end, mlir::Value strides);
-/// Elements `begin` to `end` (not included) along one axis.
+/// Elements `begin` to `end` - 1 of x along one axis.
 mlir::Value cut(Emitter &op, mlir::Value x, int64_t axis, int64_t begin, int64_t end);
 
 // ---- Movement (Movement.cpp) --------------------------------------------------------------------------------------
 
-/// All operands along a new axis.
+/// Stacks all operands along a new axis, and sets the result.
 void pack(Emitter &op);
-/// Pieces of the given sizes become the results of the node.
+/// Splits x along `axis` into pieces of the given sizes, which become the results of the node.
 void setPieces(Emitter &op, mlir::Value x, int64_t axis, const Ints &sizes);
-/// Slices of operand 0 along an axis, without it, become the results of the node.
+/// Cuts operand 0 into slices of extent 1 along an axis. The slices, without that axis, become the results of the node.
 void unpack(Emitter &op);
-/// `count` equal pieces become the results of the node.
+/// Splits x along `axis` into `count` equal pieces, which become the results of the node.
 void splitEvenly(Emitter &op, mlir::Value x, int64_t axis, int64_t count);
 /// Splits operand 0 into pieces of the sizes in operand 1, one of which may be -1 (the rest). Operand 2 is the axis.
 void splitBySizes(Emitter &op);
-/// Rank x 2 pads in the order of nn (all begins, then all ends); nothing if the pads are unknown.
+/// Pads given as a rank x 2 operand, in the order of nn (all beginnings, then all ends); nothing if they are unknown.
 std::optional<Ints> staticPads(Emitter &op, mlir::Value pairs);
-/// Pads x by the rank x 2 operand `pairs`. mode: "constant" (with `value`, or with 0), "reflect", "symmetric".
+/// Pads x by the rank x 2 operand `pairs`. `mode`: "constant" (with `value`; without it with `constant`), "reflect" or
+/// "symmetric".
 mlir::Value padByPairs(Emitter &op, mlir::Value x, mlir::Value pairs, const char *mode, mlir::Value value,
                        double constant = 0);
 /// Removes the given axes of extent 1; all axes of extent 1 if none is given.
 mlir::Value squeeze(Emitter &op, mlir::Value x, const Ints &axes);
-/// Inserts an axis of extent 1 before the axis whose number is in `axis`.
+/// Inserts an axis of extent 1 into x, before the axis whose number is in `axis`.
 mlir::Value expandDims(Emitter &op, mlir::Value x, mlir::Value axis);
 mlir::Value tileBy(Emitter &op, mlir::Value x, mlir::Value repeats);
 /// x broadcast to the extents that `shape` holds.
 mlir::Value broadcastTo(Emitter &op, mlir::Value x, mlir::Value shape);
-/// Splits axes 1 to M into blocks and moves the positions inside a block in front of the batch.
+/// Splits axes 1 to M into blocks and moves the positions inside a block in front of the batch axis.
 mlir::Value spaceToBatch(Emitter &op, mlir::Value x, const Ints &block, const Ints &pairs, double padValue);
 mlir::Value batchToSpace(Emitter &op, mlir::Value x, const Ints &block, const Ints &crops);
 mlir::Value reverse(Emitter &op, mlir::Value x, const Ints &axes);
-/// The first `lengths` elements along the axis seq_dim in reverse order, for each index of the axis batch_dim.
+/// Reverses the first `lengths[i]` elements of x along the axis seq_dim, for each index i of the axis batch_dim.
 mlir::Value reverseSequence(Emitter &op, mlir::Value x, mlir::Value lengths);
 
 // ---- Indexed (Indexed.cpp) ----------------------------------------------------------------------------------------
 
-/// Product of `dims`, the extents of a constant that an importer creates, which the size of the file does not bound.
-/// Throws Error, beginning with `what`, for more than 2^24 elements.
+/// The number of elements of a constant that an importer creates: the product of `dims`. The size of the file does not
+/// bound it, so this throws Error, beginning with `what`, for more than 2^24 elements.
 int64_t madeElements(const Ints &dims, const std::string &what);
 
-/// With `batch`, operand and indices share the first axes. Indices are i64.
+/// Gathers elements of x along `axis`. The first `batch` axes are common to x and `indices`. Indices are i64.
 mlir::Value gatherAlong(Emitter &op, mlir::Value x, mlir::Value indices, int64_t axis, int64_t batch);
-/// A tensor of one value; `shape` is i64.
+/// A tensor whose elements all are `value`; its extents are the elements of `shape`, which is i64.
 mlir::Value filled(Emitter &op, mlir::Value shape, ElementType type, double value);
-/// Updates at equal positions add up.
+/// A tensor of the extents `shape`: `updates` at `indices`, zero elsewhere. Updates at equal positions add up.
 mlir::Value scatterInto(Emitter &op, mlir::Value indices, mlir::Value updates, mlir::Value shape);
-/// Positions of the stored elements, extents, values, and the value of all other elements.
+/// A sparse tensor as a dense one. `indices`: positions of the stored elements; `shape`: extents; `values`: stored
+/// elements; `rest`: the value of all other elements.
 mlir::Value sparseToDense(Emitter &op, mlir::Value indices, mlir::Value shape, mlir::Value values, mlir::Value rest);
-/// A constant tensor of 0, 1, ... along `axis`, with extent 1 on the others.
+/// A constant of rank `rank` with the elements 0, 1, ... along `axis`; the other axes have extent 1.
 mlir::Value ramp(Emitter &op, int64_t extent, size_t axis, size_t rank);
 mlir::Value oneHot(Emitter &op, mlir::Value indices, mlir::Value depth, mlir::Value on, mlir::Value off);
-/// k is a scalar. Results: values and i64 positions.
+/// The k greatest elements of x along its last axis; k is a scalar. Results: values and i64 positions.
 mlir::Operation *topK(Emitter &op, mlir::Value x, mlir::Value k);
-/// Combines the rows of x that belong to the same segment; a row with a negative segment is dropped. `reduction` is
-/// "add", "mul", "max" or "min".
+/// Combines the rows of x that belong to the same one of `count` segments; a row with a negative segment is dropped.
+/// `reduction` is "add", "mul", "max" or "min".
 mlir::Value unsortedSegment(Emitter &op, mlir::Value x, mlir::Value segments, int64_t count, const char *reduction);
-/// Adds rows with equal segment numbers. The numbers rise, and the last one gives the number of rows of the result.
+/// Adds rows with equal segment numbers. Segment numbers do not fall from row to row, and the last one gives the number
+/// of rows of the result.
 mlir::Value segmentSum(Emitter &op, mlir::Value x, mlir::Value segments);
-/// For every element the number of boundaries (in rising order) that it has reached, as i32.
+/// For every element of x, the number of boundaries that it has reached, as i32. `boundaries` rise.
 mlir::Value bucketize(Emitter &op, mlir::Value x, const std::vector<float> &boundaries);
-/// A diagonal matrix from each last axis of x; and x with its diagonals replaced.
+/// matrixDiag: x with a last axis of extent n becomes diagonal matrices, n x n. matrixSetDiag: x with the diagonals of
+/// its matrices replaced.
 mlir::Value matrixDiag(Emitter &op, mlir::Value x);
 mlir::Value matrixSetDiag(Emitter &op, mlir::Value x, mlir::Value diagonal);
 
 // ---- Arithmetic (Arithmetic.cpp) ----------------------------------------------------------------------------------
 
-/// The remainder with the sign of the divisor, and the quotient rounded down.
+/// floorMod is the remainder with the sign of the divisor, floorDiv the quotient rounded down.
 mlir::Value floorMod(Emitter &op, mlir::Value a, mlir::Value b);
 mlir::Value floorDiv(Emitter &op, mlir::Value a, mlir::Value b);
-/// The angle of (x, y).
+/// The angle of the point (x, y), in radians.
 mlir::Value atan2(Emitter &op, mlir::Value y, mlir::Value x);
-/// Rounded to the nearest whole number, halves away from zero.
+/// x rounded to the nearest whole number, halves away from zero.
 mlir::Value roundAway(Node &node, mlir::Value x);
-/// Rounds to the steps of a quantisation of `bits` bits, in floats. The range is moved so that zero is a step.
+/// Rounds x to the steps of a quantisation of `bits` bits, in floats. The range is moved so that zero is a step.
 mlir::Value fakeQuant(Emitter &op, mlir::Value x, float least, float most, int64_t bits, bool narrow);
-/// The extents that two shapes broadcast to.
+/// The extents of the broadcast of two tensors, whose extents are `a` and `b`.
 mlir::Value broadcastShape(Emitter &op, mlir::Value a, mlir::Value b);
-/// Einsum as transposes, reductions, products and matrix products (Einsum.cpp).
+/// Emits einsum as transposes, reductions, products and matrix products (Einsum.cpp).
 mlir::Value einsum(Node &node, const Values &operands, const std::string &equation);
 
 // ---- Boxes (Boxes.cpp) --------------------------------------------------------------------------------------------
 
-/// The first `most` selected boxes of every class.
+/// Boxes that non-maximum suppression selects: for every class, the first `most` of them.
 struct SelectedBoxes {
-  mlir::Value boxes; // i64 classes x most; 0 for missing boxes
-  mlir::Value valid; // bool classes x most
-  mlir::Value count; // i64 classes
+  mlir::Value boxes; // i64, classes x most: indices of boxes; 0 for missing boxes
+  mlir::Value valid; // bool, classes x most: false for missing boxes
+  mlir::Value count; // i64, one for each class: number of selected boxes
 };
-/// boxes: boxes x 4, scores: classes x boxes; thresholds and the limit are scalars.
+/// Selects boxes by non-maximum suppression. `boxes` is boxes x 4, `scores` is classes x boxes; `limit`, `overlap` and
+/// `threshold` are scalars.
 SelectedBoxes selectBoxes(Emitter &op, mlir::Value boxes, mlir::Value scores, mlir::Value limit, mlir::Value overlap,
                           mlir::Value threshold, int64_t most);
-/// `value` where `valid`, else 0.
+/// `value` where `valid` is true, 0 elsewhere.
 mlir::Value masked(Emitter &op, mlir::Value valid, mlir::Value value);
 
 // ---- Control (Control.cpp) ----------------------------------------------------------------------------------------
 
-/// Imports the nodes of a subgraph in place of the node.
+/// Imports the nodes of a subgraph in place of `node`.
 void importInline(StructureNode &node, const GraphRecord &graph, const std::vector<Entry> &inputs);
-/// A condition as a scalar. Throws Error unless it is bool.
+/// Turns the condition of a branch or loop into a scalar. Throws Error unless it is bool.
 mlir::Value conditionOf(StructureNode &node, mlir::Value value);
-/// Imports the branch that is taken, or emits nn.if. `inputs` are the inputs of both branches.
+/// Imports the branch that is taken if `condition` is known; otherwise emits nn.if. `inputs` are the inputs of both
+/// branches.
 void importBranches(StructureNode &node, const Entry &condition, const GraphRecord &then, const GraphRecord &otherwise,
                     const std::vector<Entry> &inputs);
-/// Returns the value before the loop of a list that the iterations fill: `reserve` describes what is known before the
-/// loop, `made` the list after an iteration; `carried` are all values before the loop.
+/// Some lists get their elements from the iterations of a loop. The function returns the value of such a list before
+/// the loop: `reserve` describes what is known then, `made` is the list after an iteration, and `carried` are all
+/// values before the loop.
 using ReserveFiller = std::function<mlir::Value(mlir::Value reserve, const TensorInfo &made, const Values &carried)>;
 /// Emits nn.loop, which runs while `test` gives true. Both subgraphs take `inputs`; inputs that an iteration passes on
 /// unchanged are read, not carried. With `fill`, a carried i64 scalar that the first iteration turns into a tensor is

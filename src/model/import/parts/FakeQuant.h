@@ -1,11 +1,11 @@
-// Rounding to the steps of a quantisation, in floats.
+// Fake quantisation: rounding to the steps of a quantisation, in floats.
 #pragma once
 
 #include "import/parts/Emitter.h"
 
 namespace lathe::source {
 
-/// The range of a quantisation, moved so that zero is a step.
+/// The range and step (`scale`) of a quantisation, moved so that zero is a step.
 struct NudgedRange {
   float low, high, scale;
 };
@@ -13,7 +13,7 @@ struct NudgedRange {
 /// of zero is moved to zero; a range of width 0 turns all values into 0.
 NudgedRange nudgedRange(float least, float most, int64_t bits, bool narrow);
 
-/// fakeQuant (Emitter.h) with a range for every index of the last axis.
+/// Like fakeQuant (parts/Emitter.h), with a range for every index of the last axis.
 mlir::Value fakeQuantChannels(Emitter &op, mlir::Value x, const std::vector<NudgedRange> &ranges);
 
 } // namespace lathe::source

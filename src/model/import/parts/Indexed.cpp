@@ -14,7 +14,8 @@ mlir::Value gatherAlong(Emitter &op, mlir::Value x, mlir::Value indices, int64_t
   require(batch >= 0 && batch <= axis && batch <= op.rank(indices), "batch_dims is {} and the axis {}", batch, axis);
   if (batch == 0)
     return op.emit("gather", {x, indices}, {{"axis", axis}});
-  // Moves the axis directly behind the batch; the axes between them come behind the indices.
+  // Moves `axis` to the place behind the batch axes. In the result of gather_nd, the axes that it passed lie behind the
+  // axes of `indices`.
   Ints perm, back;
   for (int64_t i = 0; i < rank; ++i)
     if (i != axis)

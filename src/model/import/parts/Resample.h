@@ -13,8 +13,8 @@ struct ResampleKernel {
 /// The kernel with TensorFlow's name `name` ("lanczos3", "triangle", ...). Throws Error for an unknown name.
 const ResampleKernel &resampleKernel(const std::string &name);
 
-/// Where the samples are: sample i is at pixel position (i + 0.5 - translation) / scale. With antialias, the kernel is
-/// widened to the pixels of the result if these are larger.
+/// Where the samples of a picture are along an axis: sample i is at pixel position (i + 0.5 - translation) / scale.
+/// With antialias, the kernel is widened to the size of a result pixel if that is larger than a pixel of the operand.
 struct Resampling {
   const ResampleKernel &kernel;
   double scale = 1, translation = 0;
@@ -26,8 +26,8 @@ struct Resampling {
 /// outside the picture is 0.
 mlir::Value resampled(Emitter &op, mlir::Value x, int64_t height, int64_t width, const Resampling &rows,
                       const Resampling &columns);
-/// Like `resampled`, with the mean over the area of each result pixel. With `align`, the corner pixels of both
-/// coincide.
+/// Resizes `x` to `height` x `width`; each result is the mean over the area of its pixel. With `align`, the first and
+/// the last pixel of an axis begin at the same places in operand and result.
 mlir::Value areaMeans(Emitter &op, mlir::Value x, int64_t height, int64_t width, bool align);
 
 } // namespace lathe::source

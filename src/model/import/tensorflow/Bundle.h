@@ -11,7 +11,7 @@
 
 namespace lathe::tensorflow {
 
-/// Create it with std::make_shared: the tensors keep it alive.
+/// A tensor bundle. Create it with std::make_shared: its tensors keep it alive.
 class Bundle : public std::enable_shared_from_this<Bundle> {
 public:
   /// Reads the index `prefix`.index. Throws Error that begins with the name of the file.

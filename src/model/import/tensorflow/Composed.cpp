@@ -187,7 +187,7 @@ void importFormatAxes(Operator &op) {
   op.set(op.node.cast(axes, op.typeOf(op.in(0))));
 }
 
-/// A tensor of unspecified content: zeros.
+/// Imports Empty: a tensor of unspecified content; it gets zeros.
 void importEmpty(Operator &op) {
   op.node.ignore({"init"});
   op.set(filled(op, op.wide(0), op.typeAttr("dtype", ElementType::f32), 0));

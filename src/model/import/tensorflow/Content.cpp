@@ -17,7 +17,7 @@ std::string_view behindComments(std::string_view text) {
   }
 }
 
-/// Position after the varint at `at`.
+/// The position behind the varint that begins at `at`.
 size_t behindNumber(std::string_view bytes, size_t at) {
   while (at < bytes.size() && static_cast<unsigned char>(bytes[at]) & 128)
     ++at;

@@ -111,7 +111,7 @@ GraphRecord caseCall(const NodeRecord &node, const std::string &name, size_t res
   return graph;
 }
 
-/// A node that gives a number.
+/// Makes a node that gives a number.
 NodeRecord numberNode(const NodeRecord &like, const std::string &name, size_t value) {
   NodeRecord number = nodeOf(like, name, "Const", {});
   auto read = [value](const std::string &) {

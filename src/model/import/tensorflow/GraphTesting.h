@@ -96,7 +96,7 @@ void setConstant(file::NodeDef &node, const std::string &name, const Extents &di
   *(*node.mutable_attr())["value"].mutable_tensor() = tensor;
 }
 
-/// Builds a graph. Nodes without a name get one.
+/// Builds a TensorFlow graph for a test. Nodes without a name get one.
 class TestGraph {
 public:
   file::GraphDef graph;
@@ -166,7 +166,7 @@ inline Numbers numbersOf(const Tensor &tensor) {
 std::vector<Tensor> results(const std::string &bytes, const std::vector<lathe::Value> &inputs,
                             const ImportOptions &options = {});
 
-/// The message of an import; "" if it succeeds.
+/// Imports a graph and returns the message of the error; "" if it succeeds.
 inline std::string importError(std::string_view bytes, const std::string &name = "m.pb") {
   auto context = makeContext();
   try {

@@ -17,7 +17,7 @@ std::pair<mlir::Value, Ints> pictureAndSize(Operator &op) {
   return {channelsFirst(op.node, op.node.cast(op.in(0), ElementType::f32)), size};
 }
 
-/// The mean over the area of each output pixel.
+/// Imports ResizeArea: each output pixel is the mean over its area.
 void importArea(Operator &op) {
   auto [x, size] = pictureAndSize(op);
   op.set(channelsLast(op.node, areaMeans(op, x, size[0], size[1], op.boolAttr("align_corners", false))));

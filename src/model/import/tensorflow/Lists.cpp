@@ -67,7 +67,7 @@ mlir::Value writtenOrGrown(Operator &op, mlir::Value list, mlir::Value index, ml
   return writtenAt(op, grown(op, list, op.emit("add", {place, op.node.constantInts({}, {1})})), index, element);
 }
 
-/// True if `indices` are known to be 0 to `count` - 1: as numbers, or as a range up to the extent.
+/// True if `indices` are known to be 0 to `count` - 1: as constants, or as an nn.range from 0 to `count`.
 bool countsAll(Operator &op, mlir::Value indices, const Dim &count) {
   auto known = op.node.staticInts(indices);
   mlir::Operation *made = indices.getDefiningOp();
@@ -101,7 +101,7 @@ void importArray(Operator &op) {
   op.node.set(1, count);
 }
 
-/// True if the array of handle `index` grows.
+/// True if the array whose handle is operand `index` grows.
 bool arrayGrows(Operator &op, size_t index) { return op.rank(op.in(index)) == 1; }
 
 void importArrayRead(Operator &op) { // handle, index, flow
@@ -181,7 +181,7 @@ void importListSet(Operator &op) { // list, index, element
   op.set((grows ? writtenOrGrown : writtenAt)(op, op.in(0), op.in(1), op.in(2)));
 }
 
-/// The list shortened, or extended with zeros.
+/// Imports the resizing of a list: it is cut, or extended with zeros.
 void importListResize(Operator &op) { // list, number of elements
   mlir::Value list = op.in(0), count = op.wide(op.scalar(1));
   if (isReserve(op, list)) {
@@ -208,7 +208,7 @@ void importEmptyList(Operator &op) { // extents of an element, most elements
   op.set(op.node.constantInts({}, {0}));
 }
 
-/// A list that holds one element.
+/// Makes a list of one element.
 mlir::Value asList(Operator &op, mlir::Value element) {
   Dims dims = op.dims(element);
   dims.insert(dims.begin(), Dim(1));

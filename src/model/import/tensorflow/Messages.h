@@ -10,11 +10,11 @@ namespace lathe::tensorflow {
 
 /// Converts the nodes of a graph (Reader.cpp); names of results are "node" and "node:1". Inputs and outputs are empty.
 GraphRecord graphOf(const file::GraphDef &graph, const Library *library);
-/// Converts the functions of a graph.
+/// Converts the functions of a graph and adds them to `library`.
 void addFunctions(Library &library, const file::GraphDef &graph);
-/// Turns "node:0" into "node".
+/// Removes the result number 0 of a tensor's name: turns "node:0" into "node".
 std::string tensorName(std::string name);
-/// An input with the type and shape that a message states.
+/// The record of an input whose type and shape a message states.
 ValueRecord valueOf(const std::string &name, int32_t type, const file::TensorShapeProto *shape);
 
 /// Reads the graph of a signature, with its variables (SavedModel.cpp). `library` holds the functions.

@@ -41,7 +41,7 @@ void importBatchToSpace(Operator &op) {
   op.set(batchToSpace(op, op.in(0), squareBlock(op), op.node.requireInts(1, "the crops")));
 }
 
-/// A truth value for every axis.
+/// Imports Reverse, which takes a truth value for every axis.
 void importReverse(Operator &op) {
   Ints given = op.node.requireInts(1, "the axes"), axes;
   for (size_t i = 0; i < given.size(); ++i)
@@ -66,7 +66,7 @@ void importRoll(Operator &op) {
   op.set(x);
 }
 
-/// Position of every number in a permutation.
+/// Imports InvertPermutation: the position of every number in a permutation.
 void importInvertPermutation(Operator &op) {
   Ints perm = op.node.requireInts(0, "the permutation"), inverse(perm.size());
   for (size_t i = 0; i < perm.size(); ++i) {

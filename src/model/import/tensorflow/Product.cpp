@@ -12,7 +12,7 @@ void importMatMul(Operator &op) {
 
 void importEinsum(Operator &op) { op.set(einsum(op.node, op.all(), op.node.stringAttr("equation", ""))); }
 
-/// Half of the sum of squares.
+/// Imports L2Loss: half of the sum of squares.
 void importL2Loss(Operator &op) {
   mlir::Value sum = op.emit("reduce_sum_square", {op.in(0)}, {{"keepdims", false}});
   op.set(op.emit("mul", {sum, op.number(op.typeOf(sum), 0.5)}));

@@ -99,7 +99,7 @@ AttributeRecord attributeRecord(const std::string &name, const AttrValue &value)
   return record;
 }
 
-/// `nameOf` converts the name of an input.
+/// Makes the record of a node. `nameOf` converts the name of an input.
 template <class NameOf> NodeRecord nodeRecord(const NodeDef &proto, const Library *library, NameOf nameOf) {
   NodeRecord record;
   record.name = proto.name();

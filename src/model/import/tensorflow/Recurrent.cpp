@@ -101,7 +101,7 @@ mlir::Value lstmLayer(Operator &op, const LstmCell &cell, mlir::Value lengths) {
   return withoutAxis(op.node, y, 1); // from time, direction, batch, states
 }
 
-/// Operands: number of steps, x (time x batch x inputs), cell, hidden, then the cell's operands.
+/// Operands: number of steps, x (time x batch x inputs), cell state, hidden state, then the operands of readCell.
 void importLstmLayer(Operator &op) {
   LstmCell cell = readCell(op, 4);
   mlir::Value x = op.in(1);

@@ -28,7 +28,7 @@ std::array<uint32_t, 256> makeCrcTable() {
   return table;
 }
 
-/// Little-endian, like all numbers of the format.
+/// The number at position `at`; little-endian, like all numbers of the format.
 template <class T> T numberAt(std::string_view bytes, size_t at) {
   T value = 0;
   for (size_t i = 0; i < sizeof(T); ++i)

@@ -8,7 +8,7 @@
 
 namespace lathe::tensorflow {
 
-/// CRC-32C (Castagnoli) of `bytes`, and the form in which files store it.
+/// crc32c is the CRC-32C (Castagnoli) of `bytes`. maskedCrc turns it into the form in which files store it.
 uint32_t crc32c(std::string_view bytes);
 inline uint32_t maskedCrc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 

@@ -8,7 +8,7 @@ namespace lathe::tensorflow {
 
 /// Decodes a tensor. Throws Error, beginning with `what`, unless type, extents and data agree.
 source::TensorData decodeTensor(const file::TensorProto &tensor, const std::string &what);
-/// Extents of a fully known shape. Throws Error, beginning with `what`, for other shapes.
+/// Reads a shape whose extents are all known. Throws Error, beginning with `what`, for other shapes.
 std::vector<int64_t> knownDims(const file::TensorShapeProto &shape, const std::string &what);
 
 } // namespace lathe::tensorflow

@@ -14,14 +14,14 @@ using namespace source;
 
 const Format &format();
 
-/// Reads a graph or a SavedModel (Reader.cpp). `folder` holds the variables of a SavedModel.
+/// Reads a TensorFlow graph or a SavedModel into records (Reader.cpp). `folder` holds the variables of a SavedModel.
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
                       const ImportOptions &options);
 
 /// Data that the nodes of a file share; NodeRecord::source points to it.
 struct Library {
   std::map<std::string, GraphRecord> functions;
-  std::map<std::string, std::string> broken; // functions that could not be read, with the reason
+  std::map<std::string, std::string> broken; // functions that could not be read: name, reason
 };
 
 /// An operator with its node. Attributes that only name types already count as read.
@@ -33,11 +33,11 @@ public:
   bool boolAttr(const char *name, bool fallback) { return node.intAttr(name, fallback) != 0; }
   /// Value of a type attribute. Throws Unsupported for types that Lathe does not have.
   ElementType typeAttr(const char *name, ElementType fallback) { return node.typeAttr(name, fallback); }
-  /// Operand `index` as a scalar.
+  /// Operand `index`, which has one element, as a scalar.
   mlir::Value scalar(size_t index) { return node.reshape(in(index), {}); }
 };
 
-/// How an operator is imported; null if there is only a reason why it is refused.
+/// How an operator is imported. `run` is null if the operator is refused; the row then only states the reason.
 struct Row {
   std::function<void(Operator &)> run;
   OperandCount operands = {};
@@ -66,9 +66,9 @@ StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entr
 /// The importer of a NonMaxSuppressionV5 that lowers scores (SoftSuppression.cpp); null for other nodes.
 StructureHandler softSuppression(const NodeRecord &node, const std::vector<Entry> &inputs);
 std::vector<ImportIssue> unknownWithin(const NodeRecord &node, const std::string &name);
-/// Names of the operators that structureHandler handles.
+/// Names of the operators that structureHandler imports, each with a description of how.
 const std::map<std::string, const char *> &structureOperators();
-/// Gives a list that a loop fills its elements before the loop (Lists.cpp).
+/// Returns the elements of a list that a loop fills, as they are before the loop (Lists.cpp): a source::ReserveFiller.
 mlir::Value filledReserve(StructureNode &node, mlir::Value reserve, const TensorInfo &made, const Values &carried);
 
 // ---- Readers ------------------------------------------------------------------------------------------------------
@@ -79,9 +79,9 @@ size_t resultCount(const NodeRecord &node);
 /// arguments and `argument` is not one of them.
 size_t resultOf(const std::string &op, const std::string &argument);
 
-/// Gives every node the names of its results that are read by nodes or are outputs of the graph (Results.cpp).
+/// Fills in the names of all results of every node that nodes read or that are outputs of the graph (Results.cpp).
 void completeResults(GraphRecord &graph);
-/// Removes nodes that the outputs do not need.
+/// Removes nodes that no output of the graph needs.
 void prune(GraphRecord &graph);
 /// Rebuilds loops and branches that are written as Switch, Merge, Enter, Exit and NextIteration: they become While and
 /// If nodes with graphs (Frames.cpp). Throws Error for frames that are not a while loop.
@@ -89,7 +89,7 @@ void rebuildControlFlow(GraphRecord &graph);
 /// Marks nodes that read the random numbers of dropout. Normalize.cpp imports them as constants if dropout has no
 /// effect (Patterns.cpp).
 void markDropout(GraphRecord &graph);
-/// The nodes that each node waits for without reading them; all by name.
+/// The nodes that each node waits for without reading them; keys and values are names of nodes.
 using Waits = std::map<std::string, std::vector<std::string>>;
 /// Adds two shapes as operands to an Identity that waits for the assertion that they are equal (Value.cpp).
 void markAssertions(GraphRecord &graph, const Waits &waits);
@@ -101,14 +101,14 @@ void markPivots(GraphRecord &graph, const Waits &waits);
 void markDilations(GraphRecord &graph);
 
 /// Finds the inputs and the outputs of a frozen graph, which states neither, and removes nodes that the outputs do not
-/// need (FrozenPorts.cpp). `producer` is the version of the graph.
+/// need (FrozenPorts.cpp). `producer` is the version that the graph states.
 void findInputsAndOutputs(GraphRecord &graph, const Waits &waits, int64_t producer);
 
 /// The attribute `name` of a node; null if there is none.
 const AttributeRecord *attributeOf(const NodeRecord &node, const std::string &name);
-/// Throws Error if there is no such input.
+/// The name of input `index` of a node. Throws Error if there is no such input.
 const std::string &inputOf(const NodeRecord &node, size_t index);
-/// The text of docs/generated/tensorflow.md (Support.cpp).
+/// Makes the text of docs/generated/tensorflow.md (Support.cpp).
 std::string supportPage();
 
 } // namespace lathe::tensorflow

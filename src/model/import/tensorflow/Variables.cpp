@@ -13,7 +13,7 @@ using file::NodeDef;
 using source::oneLine;
 using Nodes = google::protobuf::RepeatedPtrField<NodeDef>;
 
-/// "node", "node:1", "node:tensors:1" or "^node".
+/// An input of a node in its written form: "node", "node:1", "node:tensors:1" or "^node".
 struct Reference {
   std::string node;
   size_t number = 0;

@@ -10,7 +10,9 @@ bool isVariable(const std::string &op);
 /// Where the value of a variable is stored.
 struct VariablePlace {
   std::string key;
-  std::string slice; // of a partitioned variable: extents of the whole, then its part, as "10 4 0,5:-"; "": the whole
+  /// Extents of a partitioned variable, then the range of this part, as "10 4 0,5:-". "": the variable is not
+  /// partitioned.
+  std::string slice;
 };
 
 /// Finds the stored values of variables, by the names of their nodes, from the operators that restore a checkpoint.

@@ -24,7 +24,7 @@ void importShapeN(Operator &op) {
     op.node.set(i, shapeOf(op, op.in(i)));
 }
 
-/// The product of the extents.
+/// Imports Size: the product of the extents.
 void importSize(Operator &op) {
   mlir::Value count = op.emit("reduce_prod", {op.emit("shape", {op.in(0)})}, {{"keepdims", false}});
   if (op.rank(op.in(0)) == 0)

@@ -94,7 +94,7 @@ mlir::Value depthwiseWeights(Operator &op, mlir::Value w) {
 
 bool isDepthwise(const Operator &op) { return op.code().find("Depthwise") != std::string::npos; }
 
-/// Emits a convolution with a complete window.
+/// Emits a convolution. `window` has its pads already.
 mlir::Value emitConvolution(Operator &op, const Spatial &spatial, mlir::Value x, mlir::Value w, const Window &window) {
   int64_t channels = knownExtent(op, op.dims(x)[spatial.channels()], "the channels");
   int64_t each = knownExtent(op, op.dims(w)[spatial.count], "the weights");

@@ -36,11 +36,11 @@ public:
     graph().inputs.push_back(index);
     return index;
   }
-  /// A result of an operator.
+  /// Adds a tensor that is a result of an operator.
   int value(const Ints &dims, Type type = Type::FLOAT32, const std::string &name = "") {
     return tensor(name, dims, type, 0);
   }
-  /// An input or a result with a scale.
+  /// A quantised input, and a quantised result of an operator; `factor` is the scale, `zero` the zero point.
   int quantisedInput(const std::string &name, const Ints &dims, Type type, float factor, int64_t zero,
                      const Ints &signature = {}) {
     graph().inputs.push_back(tensor(name, dims, type, 0, scale({factor}, {zero}), false, signature));
@@ -163,7 +163,7 @@ inline std::vector<double> numbers(const Tensor &tensor) {
   return result;
 }
 
-/// The error of importing the file; "" if there is none.
+/// Imports the file and returns the message of the error; "" if there is none.
 inline std::string importError(std::string_view bytes, const ImportOptions &options = {}) {
   auto context = makeContext();
   try {
@@ -174,7 +174,7 @@ inline std::string importError(std::string_view bytes, const ImportOptions &opti
   return "";
 }
 
-/// Operands: numbers that are not monotonic and do not repeat for a long time.
+/// Numbers for an operand that are not monotonic: 23 values, which then repeat.
 inline std::vector<float> ramp(size_t count, float scale = 0.25f) {
   std::vector<float> values(count);
   for (size_t i = 0; i < count; ++i)

@@ -8,21 +8,22 @@
 
 namespace lathe::tflite {
 
-/// A real factor: value * 2^(shift - 31), value in [2^30, 2^31) or 0. QuantizeMultiplier of TensorFlow Lite. Factors of
-/// 2^30 and more, also infinity, become the greatest factor; NaN becomes 0.
+/// A real factor as integers: value * 2^(shift - 31), with value in [2^30, 2^31) or 0. Made like QuantizeMultiplier of
+/// TensorFlow Lite. Factors of 2^30 and more, also infinity, become the greatest factor; NaN becomes 0.
 struct Multiplier {
   int32_t value = 0;
   int shift = 0;
 };
 Multiplier multiplierOf(double factor);
 
-/// x * factor, rounded twice; shift may be positive. MultiplyByQuantizedMultiplier.
+/// x * factor, rounded twice, like MultiplyByQuantizedMultiplier of TensorFlow Lite. The shift may be positive.
 int32_t scaled(int32_t x, Multiplier factor);
 
-/// (a * b + 2^30) >> 31; saturates for both -2^31.
+/// (a * b + 2^30) >> 31, the rounded high half of twice the product. Saturates if both are -2^31.
 int32_t highProduct(int32_t a, int32_t b);
 int16_t highProduct(int16_t a, int16_t b);
-/// 1 / sqrt(x) for x >= 1, by five Newton iterations; 0 counts as 1. GetInvSqrtQuantizedMultiplierExp.
+/// 1 / sqrt(x) for x >= 1, by five Newton iterations, like GetInvSqrtQuantizedMultiplierExp of TensorFlow Lite; 0
+/// counts as 1.
 Multiplier inverseRoot(int32_t x);
 /// x / 2^exponent, rounded; halves round away from zero.
 int32_t divideByPowerOfTwo(int32_t x, int exponent);
@@ -31,17 +32,18 @@ int32_t saturatedShift(int32_t x, int exponent);
 
 /// e^x for x <= 0 with `integerBits` integer bits, at most 5; the result has no integer bits.
 int32_t expOfNegative(int32_t x, int integerBits);
-/// 1 / (1 + x) and (1 - x) / (1 + x) for x in [0, 1], without integer bits.
+/// Functions of x in [0, 1], 1 / (1 + x) and (1 - x) / (1 + x); x and the result have no integer bits.
 int32_t reciprocalOfOnePlus(int32_t x);
 int32_t oneMinusOverOnePlus(int32_t x);
-/// Functions of x with `integerBits` integer bits, at most 4; the result has no integer bits.
+/// The logistic function and the hyperbolic tangent of x with `integerBits` integer bits, at most 4; the result has no
+/// integer bits.
 int32_t logistic(int32_t x, int integerBits);
 int32_t hyperbolicTangent(int32_t x, int integerBits);
-/// The same functions in 16 bits, with at most 6 integer bits.
+/// The logistic function and the hyperbolic tangent of a 16-bit x with at most 6 integer bits.
 int16_t logistic(int16_t x, int integerBits);
 int16_t hyperbolicTangent(int16_t x, int integerBits);
 
-/// The greatest |x| for which x * factor has `integerBits` integer bits. CalculateInputRadius.
+/// The greatest |x| for which x * factor has `integerBits` integer bits, like CalculateInputRadius of TensorFlow Lite.
 int32_t inputRadius(int integerBits, int shift);
 
 } // namespace lathe::tflite

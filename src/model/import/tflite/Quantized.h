@@ -9,7 +9,7 @@ namespace lathe::tflite {
 /// (quantised weights, float activations).
 bool isQuantised(const Operator &op);
 
-/// Importers of quantised operators, without those that only move elements (Importer::moves).
+/// Importers of operators on quantised tensors. Operators that only move elements (Importer::moves) are not among them.
 const Importers &quantisedImporters();
 
 } // namespace lathe::tflite

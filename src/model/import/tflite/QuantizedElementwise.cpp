@@ -79,7 +79,7 @@ int64_t quotient(int32_t a, int32_t b, Multiplier factor) {
   return right > 31 ? 0 : divideByPowerOfTwo(highProduct(whole, factor.value), right);
 }
 
-/// A table with the results of all pairs of bytes.
+/// Imports a quotient as a table with the results of all pairs of bytes.
 void importQuotient(Operator &op) {
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
   for (const Uniform &each : {a, b, to})
@@ -111,7 +111,7 @@ void importSquaredDifference(Operator &op) {
   op.set(requantized(op, op.emit("mul", {difference, difference}), {&factor, 1}, 0, to, limitsOf(to.type)));
 }
 
-/// Both operands are on the scale of the result.
+/// Imports Maximum and Minimum; both operands are on the scale of the result.
 void importExtreme(Operator &op) {
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
   require(a == to && b == to, "the operands and the result have different scales or zero points");
@@ -133,7 +133,7 @@ const char *comparison(BuiltinOperator code) {
   }
 }
 
-/// Both operands on the scale 2^-8.
+/// Imports comparisons; both operands are brought to the scale 2^-8.
 void importComparison(Operator &op) {
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1);
   require(a.scale < 1 && b.scale < 1, "the operands have scales {} and {}, expected less than 1", a.scale, b.scale);

@@ -21,7 +21,7 @@ inline int32_t limited(int64_t x, int bits) {
   return static_cast<int32_t>(std::clamp(x, -half, half - 1));
 }
 
-/// Numbers from -most to most that do not repeat for a long time.
+/// Integers from -most to most that do not repeat for a long time.
 template <class T> std::vector<T> mixed(size_t count, int most, size_t seed) {
   std::vector<T> values(count);
   for (size_t i = 0; i < count; ++i)
@@ -40,9 +40,10 @@ inline Numbers integers(const Tensor &tensor) {
 struct Form {
   const char *name;
   bool coupled = false, peephole = false, norm = false;
-  int outputs = cells; // differs from the number of cells with a projection
+  int outputs = cells; // number of outputs; a projection makes it differ from the number of cells
   float cellClip = 0, projectionClip = 0;
-  bool timeMajor = false, single = false; // single: LSTM
+  /// `single`: the operator LSTM, not UNIDIRECTIONAL_SEQUENCE_LSTM.
+  bool timeMajor = false, single = false;
   int innerZero = 0;
 };
 

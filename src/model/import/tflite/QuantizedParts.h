@@ -19,7 +19,7 @@ struct Uniform {
 /// The scale of an operand or a result. Throws Error unless it is i8, u8 or i16 (`wide`: also i32) with one scale.
 Uniform uniformInput(const Operator &op, size_t index);
 Uniform uniformOutput(const Operator &op, size_t index = 0);
-/// The scale of a tensor inside the operator.
+/// The scale of an intermediate tensor, which the file states for values inside the operator.
 Uniform uniformIntermediate(const Operator &op, size_t index);
 /// The exponent of a scale that is a power of two, within 1e-3 like TensorFlow Lite's CheckedLog2; otherwise nothing.
 std::optional<int> powerOfTwo(float scale);
@@ -28,7 +28,7 @@ struct Limits {
   int64_t least = 0, most = 0;
   int64_t clamp(int64_t value) const { return value < least ? least : value > most ? most : value; }
 };
-/// The values of an integer type of at most 32 bits.
+/// The least and the greatest number of an integer type of at most 32 bits.
 Limits limitsOf(ElementType type);
 /// The least and greatest quantised result after a fused activation, computed like TensorFlow Lite's
 /// CalculateActivationRangeQuantized.
@@ -37,35 +37,37 @@ Limits limitsOf(const Operator &op, const Uniform &to, Activation activation);
 /// round(value / scale) + zero, saturated, as TensorFlow Lite quantises one number: halves round away from zero.
 int64_t quantize(float value, const Uniform &to);
 
-/// x - zero as i32 (`type`: another type).
+/// x - zero, as i32 or as `type`.
 mlir::Value centred(Operator &op, mlir::Value x, int64_t zero, ElementType type = ElementType::i32);
-/// x clamped to the limits, if they are narrower than its type.
+/// x clamped to `limits`; x itself if its type has no numbers beyond them.
 mlir::Value clamped(Operator &op, mlir::Value x, ElementType type, const Limits &limits);
 
-/// Factors of nn.requantize, which broadcast to its operand.
+/// The multiplier and shift operands of nn.requantize, which broadcast to its first operand.
 struct Factors {
   mlir::Value multiplier, shift;
 };
-/// Emits nn.requantize of `sums` to `to`. `factors`: one, or one for each index of an axis with `trailing` axes behind
-/// it. `once`: rounds once if the import asks for the optimised kernels. Sums in i64 are rounded in i64.
+/// Emits nn.requantize: rescales `sums` and gives them the zero point and type of `to`. `factors`: one, or one for each
+/// index of an axis that has `trailing` axes behind it. `once`: round once if the import asks for the optimised kernels
+/// (ImportOptions). Sums in i64 are rounded in i64.
 mlir::Value requantized(Operator &op, mlir::Value sums, std::span<const Multiplier> factors, int64_t trailing,
                         const Uniform &to, const Limits &limits, bool once = false);
 mlir::Value requantized(Operator &op, mlir::Value sums, const Factors &factors, const Uniform &to, const Limits &limits,
                         bool once = false);
-/// Rescales sums to i32, without zero point or limits.
+/// Multiplies sums by `factor` and rounds them to i32, without a zero point or limits.
 mlir::Value rescaled(Operator &op, mlir::Value sums, Multiplier factor);
 
-/// A number as i32.
+/// A constant of type i32.
 mlir::Value number(Operator &op, int64_t value);
-/// x / 2^exponent of an i32, rounded; halves round away from zero.
+/// x / 2^exponent for an x of type i32, rounded; halves round away from zero.
 mlir::Value dividedByPowerOfTwo(Operator &op, mlir::Value x, int exponent);
-/// inverseRoot for the elements of an i32 tensor, which are at least 0.
+/// The function inverseRoot (FixedPoint.h) of every element of an i32 tensor. The elements are at least 0.
 Factors inverseRoots(Operator &op, mlir::Value x);
 
-/// A constant vector with `trailing` axes of extent 1 behind it, so that it broadcasts; a scalar for one value.
+/// A constant: `values` along an axis that has `trailing` axes of extent 1 behind it, so that it broadcasts; a scalar
+/// if there is one value.
 mlir::Value constantVector(Operator &op, const std::vector<int32_t> &values, int64_t trailing);
 
-/// Replaces each value of an 8-bit x by the result of `entry`.
+/// Replaces each element q of an 8-bit x by entry(q), with nn.lookup.
 template <class F> mlir::Value looked(Operator &op, mlir::Value x, ElementType from, ElementType to, F &&entry) {
   Limits all = limitsOf(from);
   std::vector<int64_t> values;
@@ -74,27 +76,29 @@ template <class F> mlir::Value looked(Operator &op, mlir::Value x, ElementType f
   return op.emit("lookup", {x}, {{"values", values}, {"to", to}});
 }
 
-/// An i16 table with the result of `entry` for every 16-bit value, for lookedUp. It is large, so an operator needs one
-/// per function only.
+/// A table of entry(q) for every 16-bit q, as an i16 constant for lookedUp. It is large: an operator should have only
+/// one for each function.
 template <class F> mlir::Value wideTable(Operator &op, F &&entry) {
-  std::vector<int16_t> values(1 << 16); // negative indices of nn.gather count from the end
+  /// Negative q are at the end, because negative indices of nn.gather count from the end.
+  std::vector<int16_t> values(1 << 16);
   for (int32_t q = -32768; q <= 32767; ++q)
     values[static_cast<uint16_t>(q)] = entry(static_cast<int16_t>(q));
   const char *bytes = reinterpret_cast<const char *>(values.data());
   return op.node.constant({ElementType::i16, {1 << 16}, {bytes, bytes + values.size() * sizeof(int16_t)}, {}});
 }
-/// Looks elements up in a table; x is i32 with values of 16 bits.
+/// Replaces each element of x by its entry in a table of wideTable; x is i32 and holds 16-bit values.
 inline mlir::Value lookedUp(Operator &op, mlir::Value table, mlir::Value x) {
   return op.emit("gather", {table, x}, {{"axis", 0}});
 }
-/// 513 values of a real function, between which nn.lookup interpolates for an i16: LUTPopulate of TensorFlow Lite.
+/// The table of nn.lookup for an i16: 513 values of `function`, between which it interpolates. LUTPopulate of
+/// TensorFlow Lite.
 std::vector<int64_t> segments(const Uniform &from, const Uniform &to, const std::function<float(float)> &function);
-/// The logistic function and the hyperbolic tangent of an i16, interpolated like TensorFlow Lite's kernels.
+/// Import the logistic function and the hyperbolic tangent of an i16, interpolated like TensorFlow Lite's kernels.
 void importWideSigmoid(Operator &op);
-/// Other operators of one i16 operand.
+/// Imports all other functions of one i16 operand.
 void importWideUnary(Operator &op);
 
-// Importers by file.
+// Functions that add the importers of one file.
 void addQuantizedElementwise(Importers &table); // QuantizedElementwise.cpp: two operands
 void addQuantizedUnary(Importers &table);       // QuantizedUnary.cpp: one operand, by tables
 void addQuantizedRows(Importers &table);        // QuantizedRows.cpp: softmax, normalisation, means, sums

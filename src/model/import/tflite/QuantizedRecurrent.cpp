@@ -281,7 +281,7 @@ void importBasicLstm(Operator &op) {
     op.node.set(3, z);
 }
 
-/// A single step.
+/// Imports LSTM, which computes a single step.
 void importLstm(Operator &op) {
   const auto &options = op.options<file::LstmOptions>(BuiltinOptions::LSTM);
   if (options.kernel() == file::LstmKernel::BASIC)

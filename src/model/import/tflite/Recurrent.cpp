@@ -43,7 +43,7 @@ private:
   mlir::Value operand(size_t index) const { return op.in(index); }
   bool isHybridLayer() const { return op.inputType(at.input + 1) != op.inputType(0); }
 
-  /// True if nn.lstm computes it.
+  /// True if nn.lstm computes the layer.
   bool isPlain() const {
     bool norms = at.norm && (has(at.norm + 1) || has(at.norm + 2));
     return activation == Activation::TANH && cellClip == 0 && !has(at.projection) && !norms && !isHybridLayer();
@@ -85,7 +85,7 @@ private:
     return first(lstm->getResult(0));
   }
 
-  /// x * w^T for one gate.
+  /// The product of x and the weights of one gate: x * w^T.
   mlir::Value product(mlir::Value x, size_t weights) {
     if (!isHybrid(op, weights))
       return node.emit("gemm", {x, operand(weights), {}}, {{"trans_b", true}});
@@ -230,7 +230,7 @@ void importBidirectionalLstm(Operator &op) {
 
 // ---- Simple recurrent layers --------------------------------------------------------------------------------------
 
-/// activation(x w^T + h r^T + bias)
+/// The result of a step of an RNN: activation(x w^T + h r^T + bias).
 mlir::Value rnnStep(Operator &op, mlir::Value x, mlir::Value h, size_t weights, Activation activation,
                     bool asymmetric) {
   auto product = [&](mlir::Value value, size_t index) {

@@ -15,13 +15,13 @@ namespace lathe::tflite {
 /// The quantisation of a tensor; nothing if it has none. Throws Error if scales, zero points and extents disagree.
 std::optional<Quantization> quantizationOf(const file::Tensor &tensor);
 
-/// Returns `invalid` for types that Lathe does not have.
+/// The element type of TFLite's type; `invalid` for types that Lathe does not have.
 ElementType elementType(file::TensorType type);
-/// A name such as "INT8", also for unknown numbers.
+/// The name of a type, such as "INT8"; also for unknown numbers.
 std::string typeName(file::TensorType type);
-/// Returns "" if the file has no text.
+/// A text of the file; "" if it is absent.
 inline std::string textOf(const flatbuffers::String *text) { return text ? text->str() : std::string(); }
-/// A name such as "CONV_2D", also for unknown numbers.
+/// The name of an operator, such as "CONV_2D"; also for unknown numbers.
 std::string operatorName(file::BuiltinOperator code);
 
 /// An operator of the file; NodeRecord::source points to it.
@@ -30,7 +30,7 @@ struct SourceNode {
   const file::Operator *op;
   file::BuiltinOperator code;
   int32_t version;                                // version of the operator
-  const std::vector<source::GraphRecord> *graphs; // all subgraphs of the file, by number
+  const std::vector<source::GraphRecord> *graphs; // all subgraphs of the file, by their number
 };
 
 /// The quantisation of each node's first result in a graph, by the node's name (import/TensorScales.h).

@@ -14,11 +14,11 @@ using file::BuiltinOptions;
 const Format &format();
 /// How an operator on tensors is imported; null if it is not imported.
 const struct Importer *importerOf(BuiltinOperator code);
-/// The text of docs/generated/tflite.md (Support.cpp).
+/// Makes the text of docs/generated/tflite.md (Support.cpp).
 std::string supportPage();
 
-/// Reads a file (Reader.cpp). Its bytes must outlive the record. `options.signature` names the signature whose subgraph
-/// is the model; "": the first subgraph.
+/// Reads a TFLite file into records (Reader.cpp). Its bytes must outlive the record. `options.signature` names the
+/// signature whose subgraph is the model; "": the first subgraph.
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
                       const ImportOptions &options = {});
 
@@ -41,7 +41,7 @@ public:
   /// The file's description of an operand or a result; null if it is absent.
   const file::Tensor *inputTensor(size_t index) const { return tensor(source.op->inputs(), index); }
   const file::Tensor *outputTensor(size_t index = 0) const { return tensor(source.op->outputs(), index); }
-  /// A tensor inside the operator; a quantised LSTM has such tensors.
+  /// An intermediate tensor: the file describes a value inside the operator. Quantised LSTMs have such tensors.
   const file::Tensor *intermediateTensor(size_t index) const { return tensor(source.op->intermediates(), index); }
   std::optional<Quantization> inputQuantization(size_t index) const { return quantization(inputTensor(index)); }
   std::optional<Quantization> outputQuantization(size_t index = 0) const { return quantization(outputTensor(index)); }
@@ -63,11 +63,12 @@ private:
   static ElementType type(const file::Tensor *tensor);
 };
 
-/// How an operator is imported. A quantised operator has the same number of operands.
+/// How an operator is imported. The importer of the same operator on quantised tensors takes the same number of
+/// operands.
 struct Importer {
   std::function<void(Operator &)> run;
   OperandCount operands = {};
-  /// It only moves elements: quantised tensors are imported in the same way.
+  /// The operator only moves elements, so quantised tensors are imported in the same way.
   bool moves = false;
 };
 using Importers = std::unordered_map<BuiltinOperator, Importer>;
@@ -92,25 +93,25 @@ StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entr
 
 // ---- Parts that float and quantised importers share.
 
-/// Applies the fused activation of a float operator.
+/// Applies an activation that is fused into a float operator.
 mlir::Value activate(Node &node, mlir::Value x, Activation activation);
 
 /// Fills in the pads of the window for `x`, the operand with channels last.
 Window padded(Node &node, mlir::Value x, file::Padding padding, Window window);
 /// A convolution in the form of nn: weights with output channels first (O x C/group x kernel).
 struct Convolution {
-  mlir::Value x, w; // with channels first
+  mlir::Value x, w; // operands, with channels first
   Window window;
   int64_t group = 1;
-  std::vector<int64_t> outputPadding; // for a transposed convolution
+  std::vector<int64_t> outputPadding; // only for a transposed convolution
   Fields fields() const;
 };
 /// Reads CONV_2D or DEPTHWISE_CONV_2D with its options; the operands are transposed.
 Convolution readConvolution(Operator &op);
 /// Like readConvolution, for TRANSPOSE_CONV; the weights are C x O x kernel.
 Convolution readTransposeConv(Operator &op);
-Activation activationOf(const Operator &op); // for operators with a window
-/// Window of AVERAGE_POOL_2D, MAX_POOL_2D or L2_POOL_2D.
+Activation activationOf(const Operator &op); // activation fused into an operator with a window
+/// Reads the window of AVERAGE_POOL_2D, MAX_POOL_2D or L2_POOL_2D.
 Window readPool(Operator &op);
 
 /// Axes and options of MEAN and similar operators.
@@ -119,27 +120,27 @@ struct Reduction {
   bool keepDims = false;
 };
 Reduction readReduction(Operator &op);
-/// Operand 0 of FULLY_CONNECTED as a matrix with as many columns as the weights; and the result with the axes that the
-/// options keep.
+/// flattenRows makes operand 0 of FULLY_CONNECTED a matrix with as many columns as the weights. restoreRows gives the
+/// result y the axes that the options keep.
 mlir::Value flattenRows(Operator &op);
 mlir::Value restoreRows(Operator &op, mlir::Value y);
 
 // ---- Hybrid operators (Hybrid.cpp): quantised weights, float activations.
 
-/// Activations quantised at run time along axis 0: real = scale * (x - zero).
+/// Activations that are quantised at run time, with a scale for each index of axis 0: real = scale * (x - zero).
 struct QuantizedActivations {
   mlir::Value x;     // i8
   mlir::Value scale; // f32; all extents but the first are 1
   mlir::Value zero;  // i32, same extents as scale; null: 0
 };
 QuantizedActivations quantizeActivations(Node &node, mlir::Value x, bool asymmetric);
-/// True if the operand is float and operand `weights` is quantised.
+/// True if operand 0 is float and operand `weights` is quantised.
 bool isHybrid(const Operator &op, size_t weights = 1);
 /// Throws Unsupported unless operand `weights` is i8 without zero points.
 void requireHybridWeights(Operator &op, size_t weights);
-/// The real numbers for i32 `sums` of products. `axis` is their axis of output channels.
+/// Turns `sums`, i32 sums of products of quantised operands, into real numbers. `axis` is the axis of output channels.
 mlir::Value hybridResult(Operator &op, mlir::Value sums, const QuantizedActivations &x, size_t weights, int64_t axis);
-/// x * w^T for the quantised operand `weights`, which has a row for every output.
+/// x * w^T, where w is operand `weights`, a quantised matrix with a row for every output.
 mlir::Value hybridProduct(Operator &op, mlir::Value x, size_t weights, bool asymmetric);
 
 } // namespace lathe::tflite

@@ -42,7 +42,7 @@ void importConvolution(Operator &op) {
   op.set(activate(op.node, y, activationOf(op)));
 }
 
-/// The weights are D x H x W x C x O.
+/// Imports CONV_3D; the weights are D x H x W x C x O.
 void importConv3D(Operator &op) {
   const auto &options = op.options<file::Conv3DOptions>(BuiltinOptions::Conv3D);
   mlir::Value x = op.in(0), w = op.in(1);

@@ -38,7 +38,7 @@ template <class F> void logical(ReferenceCall &call, F &&f) {
                         [&](uint8_t a, uint8_t b) { return f(a != 0, b != 0); });
 }
 
-/// f on integers as bits.
+/// Applies f to the bits of integers.
 template <class F> void bitwise(ReferenceCall &call, F &&f) {
   arithmetic(call, [&]<class T>(T a, T b) -> T {
     if constexpr (std::is_floating_point_v<T>)

@@ -6,7 +6,7 @@
 namespace lathe {
 namespace {
 
-/// Index tensors arrive as i64.
+/// The position that an element of an index tensor means. Index tensors arrive as i64.
 int64_t place(int64_t index, int64_t extent, const char *op) {
   require(index >= -extent && index < extent, "{}: index {} is outside [-{}, {})", op, index, extent, extent);
   return index < 0 ? index + extent : index;

@@ -9,7 +9,7 @@ struct Statistics {
   double mean = 0, variance = 0;
 };
 
-/// y = (x - shift) * factor
+/// A normalisation with known statistics: y = (x - shift) * factor.
 struct Normalization {
   double shift = 0, factor = 1;
 };
@@ -59,7 +59,7 @@ template <class Find> void normalizeRows(ReferenceCall &call, int64_t axis, Find
   });
 }
 
-/// Rows of channelsOfRow whole channels.
+/// Normalises rows that consist of `channelsOfRow` whole channels.
 void normalizeChannels(ReferenceCall &call, int64_t channelsOfRow, double epsilon) {
   const Tensor &x = call.in(0);
   int64_t channels = x.dim(1), pixels = countOf(std::span(x.dims()).subspan(2)), length = channelsOfRow * pixels;

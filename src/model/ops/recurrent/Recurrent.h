@@ -10,7 +10,7 @@ namespace lathe {
 
 enum class Cell { lstm, gru, rnn };
 
-/// One of the functions f, g, h: the name of an nn operator, "affine" (alpha x + beta) or
+/// One of the functions f, g, h of a recurrent operator: the name of an nn operator, "affine" (alpha x + beta) or
 /// "scaled_tanh" (alpha tanh(beta x)).
 struct CellActivation {
   std::string name;
@@ -24,21 +24,20 @@ struct CellActivationKind {
   bool hasAlpha, hasBeta;
   double alpha, beta; // ONNX's defaults
 };
-/// Return null for an unknown name. cellActivationKindByOnnxName ignores case, as ONNX Runtime
-/// does.
+/// Find a kind by its name; null for an unknown name. cellActivationKindByOnnxName ignores case, as ONNX Runtime does.
 const CellActivationKind *cellActivationKind(const std::string &name);
 const CellActivationKind *cellActivationKindByOnnxName(const std::string &name);
 
 struct RecurrentForm {
-  static constexpr size_t none = 99; // position of a missing operand
+  static constexpr size_t none = 99; // as an operand's position: the operator lacks the operand
 
-  const char *op; // "lstm", for messages
+  const char *op; // operator, for messages: "lstm"
   Cell cell;
   std::string direction;
   double clip;
   bool inputForget = false, linearBeforeReset = false;
-  std::vector<CellActivation> activations; // functions() for each direction
-  // Positions of the operands in the record. Without `w`, x holds the input's contribution to the gates.
+  std::vector<CellActivation> activations; // functions() entries for each direction
+  // Positions of the operands in the operator's record. Without `w`, x holds the input's contribution to the gates.
   size_t x = 0, w = none, r = none, b = none, hiddenBias = none, lengths = none, initialH = none, initialC = none,
          p = none;
 
@@ -46,7 +45,7 @@ struct RecurrentForm {
   bool reversed(int64_t d) const { return d == 1 || direction == "reverse"; }
   int64_t gates() const { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
   int64_t functions() const { return cell == Cell::lstm ? 3 : cell == Cell::gru ? 2 : 1; }
-  /// Function `index` (f 0, g 1, h 2) of direction d.
+  /// The activation in the role f (`index` 0), g (1) or h (2) of direction d.
   const CellActivation &activation(int64_t d, int64_t index) const { return activations[d * functions() + index]; }
 };
 

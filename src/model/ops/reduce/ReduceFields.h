@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-/// Reads the fields: visit an attribute struct with it.
+/// Reads the fields of a reduction: pass it to the `visit` of an attribute struct.
 struct ReduceFields : AttrVisitor {
   std::vector<int64_t> axes;
   bool keepdims = true;

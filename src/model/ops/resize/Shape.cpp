@@ -12,7 +12,7 @@ void requireOneOf(const std::string &value, std::initializer_list<const char *> 
           "resize_c4: {} is '{}', expected one of {}", what, value, fmt::join(choices, ", "));
 }
 
-/// An operand of length zero counts as absent.
+/// Operand `index`; null if it is absent or has length zero.
 const TensorInfo *given(const InferInputs &in, size_t index) {
   const TensorInfo *info = operand(in, index);
   return info && !(info->rank() == 1 && info->dims[0] == Dim(0)) ? info : nullptr;

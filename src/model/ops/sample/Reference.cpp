@@ -12,7 +12,7 @@ struct SampleTap {
   double weight;
 };
 
-/// `at` mirrored into [low, high].
+/// The coordinate `at` mirrored into [low, high].
 double reflected(double at, double low, double high) {
   double range = high - low;
   if (range <= 0)

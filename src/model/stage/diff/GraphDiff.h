@@ -13,7 +13,7 @@ namespace lathe {
 
 /// All differences between graph B and graph A. Names are names of the source nodes.
 struct GraphDiff {
-  struct Nodes { // two partners
+  struct Nodes { // two nodes that are partners
     std::string a, b, kind;
   };
   /// A node without a partner.
@@ -36,28 +36,29 @@ struct GraphDiff {
   struct Constant {
     Nodes nodes;
     std::string operand, dimsA, dimsB;
-    // For constants with equal extents and numeric elements:
-    std::optional<double> largest; // absolute difference
+    // The following fields are set for constants with equal extents and numeric elements.
+    std::optional<double> largest; // largest absolute difference of two elements
     double relative = 0;           // L2 norm of the difference / L2 norm of A
-    std::vector<int64_t> position; // of the largest difference
-    double a = 0, b = 0;           // elements of A and B there
+    std::vector<int64_t> position; // position of the largest difference
+    double a = 0, b = 0;           // elements of A and B at `position`
     int64_t differing = 0, elements = 0;
   };
   /// A difference between two inputs or outputs, or an input or output without a partner.
   struct Port {
     std::string port; // "input 'data'"
-    /// "type", "extents", "name", "position", "missing", "source" of an output, "layout" if the channels are on another
-    /// axis, or "axes" for any other order of axes.
+    /// What differs: "type", "extents", "name", "position", "missing", "source" (of an output), "layout" (the channels
+    /// are on another axis) or "axes" (any other order of axes).
     std::string what;
     std::string a, b;
-    std::vector<size_t> axes; // of "layout" and "axes": the axis of A for each axis of B
-    /// True for names, positions and layouts: a caller must know them, but the networks may be the same.
+    std::vector<size_t> axes; // for "layout" and "axes": the axis of A for each axis of B
+    /// True for differences of form: names, positions and layouts. A caller must know them, but the networks may be the
+    /// same.
     bool isForm() const { return what == "name" || what == "position" || what == "layout"; }
   };
 
   size_t nodesA = 0, nodesB = 0, partners = 0;
-  size_t constants = 0, equalConstants = 0; // compared constants; constants with equal bits
-  double largestAccepted = 0;               // relative L2 of constants that count as equal
+  size_t constants = 0, equalConstants = 0; // number of compared constants; number of them with equal bits
+  double largestAccepted = 0;               // largest relative L2 difference of constants that count as equal
   std::vector<Port> ports;
   std::vector<Alone> onlyA, onlyB;
   std::vector<Connection> connections;
@@ -67,7 +68,7 @@ struct GraphDiff {
   size_t count() const {
     return ports.size() + onlyA.size() + onlyB.size() + connections.size() + attributes.size() + differing.size();
   }
-  /// Number of differences other than differences of form.
+  /// Number of differences that are not only differences of form (Port::isForm).
   size_t countOfContent() const {
     return count() - static_cast<size_t>(std::count_if(ports.begin(), ports.end(), std::mem_fn(&Port::isForm)));
   }

@@ -21,21 +21,23 @@ public:
 
   GraphMatch(const GraphNodes &a, const GraphNodes &b);
 
-  /// The partner of each node; `nobody` without one.
+  /// For each node of A (of B), the index of its partner, or `nobody`.
   const std::vector<size_t> &partnersOfA() const { return toB; }
   const std::vector<size_t> &partnersOfB() const { return toA; }
   const std::vector<size_t> &inputPartners() const { return inputsToB; }
   const std::vector<size_t> &outputPartners() const { return outputsToB; }
 
-  /// True if two operands are known to be the same value; for constants: the same content.
+  /// True if operands with these sources are known to have the same value; constants have it if their contents are
+  /// equal.
   bool same(const Source &a, const Source &b) const;
-  /// The operand of `y` that corresponds to operand `slot` of its partner `x`; the index differs only if both commute.
+  /// The operand of `y` that corresponds to operand `slot` of its partner `x`. Its index differs from `slot` only if
+  /// the operands of both nodes commute.
   size_t slotOf(size_t x, size_t y, size_t slot) const;
 
 private:
   struct Pair {
     int64_t score;
-    size_t order; // of discovery
+    size_t order; // number of pairs discovered before
     size_t x, y;
     bool operator<(const Pair &other) const { return score != other.score ? score < other.score : order > other.order; }
   };

@@ -12,10 +12,10 @@
 
 namespace lathe::stage {
 
-/// Extents; open extents are empty.
+/// Extents of a value; an open extent has no number.
 using Extents = std::vector<std::optional<int64_t>>;
 
-/// The source of a value.
+/// Where a value comes from.
 struct Source {
   enum Kind { none, node, input, constant };
   Kind kind = none;
@@ -37,12 +37,12 @@ struct GraphNode {
     size_t reader, slot;
   };
   mlir::Operation *op;
-  std::string name, kind;                        // "layer1.0.conv1", "conv"
+  std::string name, kind;                        // name of the node, "layer1.0.conv1"; mnemonic, "conv"
   std::map<std::string, std::string> attributes; // "strides" -> "[2, 2]"
-  std::vector<Source> operands;                  // in the order of the record; optional ones may be missing
-  std::vector<std::vector<Use>> uses;            // uses of each result by nodes
+  std::vector<Source> operands;                  // operands in the order of the record; optional ones may be missing
+  std::vector<std::vector<Use>> uses;            // for each result, its uses by nodes
   Extents extents;                               // extents of the first result
-  bool commutes = false;                         // both operands may be exchanged
+  bool commutes = false;                         // its two operands may be exchanged
 
   std::string operandName(size_t slot) const;
 };
@@ -54,11 +54,11 @@ struct GraphPort {
   Dims shape;
   Extents extents; // extents after the transpose
   std::vector<int64_t> order;
-  Source source; // source of an output
+  Source source; // for an output: where its value comes from
 };
 
 struct GraphNodes {
-  std::vector<GraphNode> nodes; // in program order
+  std::vector<GraphNode> nodes; // nodes in program order
   std::vector<GraphConstant> constants;
   std::vector<GraphPort> inputs, outputs;
 
@@ -72,7 +72,7 @@ private:
   void readConstant(nn::ConstantOp constant);
 };
 
-/// True if no axis has different constant extents.
+/// True unless some axis has two different constant extents, or the ranks differ.
 bool compatible(const Extents &a, const Extents &b);
 
 } // namespace lathe::stage

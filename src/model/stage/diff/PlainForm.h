@@ -5,9 +5,9 @@
 
 namespace lathe {
 
-/// Brings operators with several forms into one form:
-/// - a transpose behind a pad moves before it, so that passes see the pad beside its convolution;
-/// - a product of a matrix and a constant matrix becomes a gemm whose constant has the extents K x N.
+/// Changes patterns that can be written in several ways to one of them: - a transpose behind a pad moves before it, so
+/// that passes see the pad beside its convolution; - a product of a matrix and a constant matrix becomes a gemm whose
+/// constant has the extents K x N.
 void plainForm(mlir::func::FuncOp main);
 
 } // namespace lathe

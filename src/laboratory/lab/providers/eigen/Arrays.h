@@ -9,18 +9,18 @@
 
 namespace lathe::lab {
 
-/// One prepared array expression.
+/// A problem prepared as an array expression of Eigen.
 struct ArrayProgram {
-  /// Computes the units [begin, end): elements, or rows of a reduction.
+  /// Computes the units `begin` to `end` - 1. A unit is an element of the result, or a row of a reduction.
   std::function<void(int64_t begin, int64_t end)> compute;
   int64_t units = 0;
   Tensor y;
   std::string implementation;
 };
 
-/// Operators that makeArrays supports.
+/// The names of the operators that makeArrays supports.
 std::vector<std::string> arrayOperators();
-/// Makes the program of a problem in f32. Declines with the reason.
+/// Prepares a problem in f32 as an array expression. Declines other problems with the reason.
 Outcome<ArrayProgram> makeArrays(const Problem &problem, const ProblemInputs &inputs);
 
 } // namespace lathe::lab

@@ -11,8 +11,8 @@
 namespace lathe::lab {
 
 struct ModelProblems {
-  std::vector<ListedProblem> problems; // distinct, with counts; named after the first node
-  /// Other operators in kernels, with counts: for example a scaling with a broadcast factor.
+  std::vector<ListedProblem> problems; // distinct problems with counts; each is named after its first node
+  /// Other operators in kernels, which no problem contains, with counts: for example a scaling with a broadcast factor.
   std::vector<std::pair<std::string, int64_t>> besides;
 };
 

@@ -12,7 +12,7 @@ namespace lathe::lab {
 using BuildResults = llvm::SmallVector<mlir::Value> (*)(mlir::OpBuilder &builder, const Problem &problem,
                                                         llvm::ArrayRef<mlir::Value> operands);
 
-/// Builds the operator and its epilogue as the problem names them.
+/// Builds the operator of a problem, and its epilogue, without changing their form.
 llvm::SmallVector<mlir::Value> buildAsNamed(mlir::OpBuilder &builder, const Problem &problem,
                                             llvm::ArrayRef<mlir::Value> operands);
 

@@ -12,7 +12,8 @@
 namespace lathe::lab {
 
 struct LoneKernelOptions {
-  ActivationLayout layout = ActivationLayout::any; // any: the layout that a network would use, else row-major
+  /// Any: the layout that a network would use, or row-major if that is not possible.
+  ActivationLayout layout = ActivationLayout::any;
   int threads = 1;
   /// Source of the schedule. The first layout for which it has a legal schedule is used.
   std::shared_ptr<const ScheduleSource> schedules = std::make_shared<PriorSchedules>();
@@ -20,18 +21,18 @@ struct LoneKernelOptions {
 
 class LoneKernel {
 public:
-  /// Makes the kernel. Declines with the reasons for every layout tried. Throws Error on failure.
+  /// Makes the kernel of `problem`. Declines with the reasons for every layout tried. Throws Error on failure.
   static Outcome<std::unique_ptr<LoneKernel>> make(const Problem &problem, const Target &target,
                                                    const LoneKernelOptions &options, const ProblemInputs &inputs);
   /// Returns the task (codegen/Task.h) of the kernel that `make` would make, or declines like it.
   static Outcome<std::string> task(const Problem &problem, const Target &target, const LoneKernelOptions &options);
   ~LoneKernel();
-  /// "winograd/2 m=4 ..., nChw16c to nChw16c"
+  /// The schedule and the layouts, as a provider reports them: "winograd/2 m=4 ..., nChw16c to nChw16c".
   const std::string &implementation() const;
   const TaskSchedule &scheduled() const;
   void run(runtime::ThreadPool &pool) const;
   std::vector<Tensor> outputs() const;
-  /// Memory of its packed constant operands.
+  /// Memory of the kernel's packed constant operands.
   std::vector<std::span<const char>> constants() const;
 
 private:

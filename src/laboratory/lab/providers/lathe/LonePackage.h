@@ -14,15 +14,15 @@ public:
   /// failure.
   static Outcome<std::unique_ptr<LonePackage>> make(const Problem &problem, const std::string &target, int threads,
                                                     const ProblemInputs &inputs, BuildResults build = buildAsNamed);
-  /// Schedules of its kernels, in order.
+  /// The schedules of the network's kernels, in order.
   const std::string &implementation() const { return description; }
   void run() { context->run(); }
   std::vector<Tensor> outputs() const;
-  /// The package, whose constants are used in place.
+  /// The compiled package. The runtime uses its constants in place.
   std::vector<std::span<const char>> constants() const { return {std::span<const char>(*bytes)}; }
 
 private:
-  std::shared_ptr<std::vector<char>> bytes; // constants are used in place
+  std::shared_ptr<std::vector<char>> bytes; // the package; it must stay, because constants are used in place
   std::unique_ptr<runtime::Context> context;
   std::string description;
 };

@@ -18,7 +18,7 @@ struct Entry {
   bool rowOnly = false; // it always gets row-major activations
 };
 
-/// By operator.
+/// How each operator is prepared, by its name.
 const std::map<std::string, Entry> &entries() {
   static const std::map<std::string, Entry> table = [] {
     std::vector<std::string> one = {"auto"}, layouts = {"auto", "channels_last", "plain"};

@@ -19,7 +19,7 @@ public:
   Job(const Problem &problem, const ProblemInputs &inputs, const std::string &variant, ActivationLayout layout);
 
   const Problem &problem;
-  const ProblemInputs &inputs; // row-major
+  const ProblemInputs &inputs; // values of the operands, row-major
   const std::string &variant;
   const ActivationLayout layout; // layout of the request, or of the variant
   const std::vector<ProblemOperand> results;
@@ -33,22 +33,24 @@ public:
   dnnl::primitive primitive;
   std::unordered_map<int, dnnl::memory> arguments;
 
-  /// A row-major description; a scalar has one axis. `dims` may be other extents for the same elements.
+  /// The row-major description of an operand; a scalar gets one axis. `dims` may be other extents for the same
+  /// elements.
   static Desc rowMajor(const ProblemOperand &operand);
   static Desc rowMajor(const ProblemOperand &operand, const Dims &dims);
-  /// A description with strides in elements.
+  /// A description of the operand with these strides, in elements.
   static Desc strided(const ProblemOperand &operand, const Dims &dims, const Dims &strides);
-  /// `desc` without a layout, so that the primitive chooses one.
+  /// `desc` without a layout: the primitive chooses one.
   static Desc any(const Desc &desc) { return {desc.dims(), desc.data_type(), dnnl::memory::format_tag::any}; }
-  /// Channels (axis 1) in blocks as wide as a register, as in oneDNN's convolutions; row-major for
+  /// `desc` with its channels (axis 1) in blocks as wide as a register, as in oneDNN's convolutions; row-major for
   /// fewer than three or more than five axes.
   static Desc blocked(const Desc &desc);
-  /// Channels innermost.
+  /// `desc` with its channels innermost.
   static Desc channelsLast(const Desc &desc);
-  /// The requested layout, or `otherwise` if the provider may choose.
+  /// `row` in the layout of the request, or `otherwise` if the provider may choose the layout.
   Desc laidOut(const Desc &row, const Desc &otherwise) const;
 
-  /// Sets `argument` to the values of operand `index`, described by `row`, reordered to `wanted`.
+  /// Sets the primitive's argument `argument` to the values of operand `index`, whose row-major description is `row`,
+  /// reordered to `wanted`.
   void give(int argument, size_t index, const Desc &row, const Desc &wanted);
   void give(int argument, const Tensor &values, const Desc &row, const Desc &wanted);
   /// Sets the second operands of the epilogue in the layout of the result. `before` is the number
@@ -58,12 +60,12 @@ public:
   /// same memory with the axes of the result, if they differ.
   void take(int argument, const Desc &made);
   void take(int argument, const Desc &made, const Desc &seen);
-  /// Memory of the constant operands.
+  /// The memory of the constant operands of the prepared problem.
   std::vector<std::span<const char>> constants() const;
-  /// The results, row-major.
+  /// The results of the last run, row-major.
   std::vector<Tensor> outputs();
 
-  const ProblemOperand *operand(size_t index) const; // by position in the record; null: missing
+  const ProblemOperand *operand(size_t index) const; // operand at this position of the operator's record; null: missing
 
 private:
   std::vector<dnnl::memory> taken, constantMemory;
@@ -73,30 +75,30 @@ private:
 /// order of preference, without its reference loops ("ref..."). The first implementation is `auto`.
 std::vector<std::string> numberedImplementations();
 
-/// oneDNN's data type; nothing for types that no primitive here supports.
+/// The data type of oneDNN for an element type; nothing for types that no primitive here supports.
 std::optional<dnnl::memory::data_type> dataType(ElementType type);
 
 /// Name of a layout: "nChw16c" has the axes outermost first, blocked axes as capitals, then the
 /// blocks. With fewer than three or more than five axes: letters in alphabetical order.
 std::string layoutName(const Desc &desc);
 
-/// An element-wise operator as an algorithm with two parameters.
+/// An element-wise operator in oneDNN: an algorithm with two parameters.
 struct Eltwise {
   dnnl::algorithm algorithm;
   float alpha = 0, beta = 0;
 };
-/// The algorithm of an operator; nothing if oneDNN has none.
+/// The algorithm of an operator with these attributes; nothing if oneDNN has none.
 std::optional<Eltwise> eltwiseOf(const std::string &op, const Attrs &attrs);
 /// Appends the epilogue of the problem to `operators`. Declines an operator that oneDNN does not have, and an operator
 /// with a second operand if `second`, the description of second operands, is null.
 Outcome<bool> appendEpilogue(dnnl::post_ops &operators, const Problem &problem, const Desc *second = nullptr);
-/// The epilogue as attributes of a primitive; declines operators with a second operand.
+/// The epilogue of a problem as attributes of a primitive; declines operators with a second operand.
 Outcome<dnnl::post_ops> postOpsOf(const Problem &problem);
 
 /// Prepares `job` and returns the name of the implementation. Declines with the reason. May throw dnnl_unimplemented.
 using Prepare = Outcome<std::string> (*)(Job &job);
-Outcome<std::string> prepareConv(Job &job);     // also for conv_integer
-Outcome<std::string> prepareMatrices(Job &job); // also for matmul_integer
+Outcome<std::string> prepareConv(Job &job);     // serves conv and conv_integer
+Outcome<std::string> prepareMatrices(Job &job); // serves gemm, matmul and matmul_integer
 Outcome<std::string> preparePool(Job &job);
 Outcome<std::string> prepareSoftmax(Job &job);
 Outcome<std::string> prepareLayerNorm(Job &job);

@@ -46,7 +46,7 @@ template <class Create, class Setup> struct Function {
 };
 #define FUNCTION(OP, NAME) {OP, xnn_create_##NAME##_f32, xnn_setup_##NAME##_f32, #NAME}
 
-/// One operand, no parameters.
+/// Functions of an operator with one operand and no parameters.
 using PlainUnary = Function<decltype(&xnn_create_abs_nc_f32), decltype(&xnn_setup_abs_nc_f32)>;
 constexpr PlainUnary plainUnary[] = {
     FUNCTION("abs", abs_nc),
@@ -59,7 +59,7 @@ constexpr PlainUnary plainUnary[] = {
     FUNCTION("hard_swish", hardswish_nc),
 };
 
-/// Two operands, with limits on the result.
+/// Functions of an operator with two operands and limits on the result.
 using LimitedBinary = Function<decltype(&xnn_create_add_nd_f32), decltype(&xnn_setup_add_nd_f32)>;
 constexpr LimitedBinary limitedBinary[] = {FUNCTION("add", add_nd), FUNCTION("sub", subtract_nd),
                                            FUNCTION("mul", multiply_nd), FUNCTION("div", divide_nd)};

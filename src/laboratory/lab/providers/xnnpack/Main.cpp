@@ -7,7 +7,7 @@ using namespace lathe::lab::xnnpack;
 
 namespace {
 
-/// By operator.
+/// How each operator is prepared, by its name.
 const std::map<std::string, Prepare> &entries() {
   static const std::map<std::string, Prepare> table = [] {
     std::map<std::string, Prepare> all = {

@@ -10,7 +10,8 @@
 
 namespace lathe::lab::xnnpack {
 
-/// Throws Declined for parameters or hardware that are not supported, Error for other failures.
+/// Throws for a status of XNNPACK other than success: Declined for parameters or hardware that are not supported, Error
+/// for other failures.
 void check(xnn_status status, const char *what);
 
 struct DeleteOperator {
@@ -21,11 +22,11 @@ struct DeletePool {
 };
 using Pool = std::unique_ptr<pthreadpool, DeletePool>;
 
-/// Elements with the padding that XNNPACK may read after them.
+/// Elements of a tensor, followed by the padding that XNNPACK may read.
 using Buffer = std::vector<float>;
 Buffer bufferOf(int64_t elements);
 Buffer rowMajor(const Tensor &tensor);
-/// Moves axis 1 to the end.
+/// The elements of a tensor with axis 1 moved to the end.
 Buffer channelsLast(const Tensor &tensor);
 
 /// A problem that is being prepared.
@@ -34,23 +35,24 @@ public:
   Job(const Problem &problem, const ProblemInputs &inputs, int threads);
 
   const Problem problem;
-  const ProblemInputs inputs; // row-major
+  const ProblemInputs inputs; // values of the operands, row-major
   const ProblemOperand result;
   const Pool pool;
   std::unique_ptr<xnn_operator, DeleteOperator> op;
   Buffer in[2], out;
   bool inputIsChannelsLast = false, outputIsChannelsLast = false;
 
-  const ProblemOperand *operand(size_t index) const; // by position in the record; null: missing
-  /// Limits of the result from the epilogue, which is empty or one relu. Throws Declined for others.
+  const ProblemOperand *operand(size_t index) const; // operand at this position of the operator's record; null: missing
+  /// The least and greatest value of the result, from the epilogue, which must be empty or one relu. Throws Declined
+  /// for another epilogue.
   std::pair<float, float> limits() const;
-  /// For operators without limits. Throws Declined if there is an epilogue.
+  /// For operators that cannot limit their result: throws Declined if there is an epilogue.
   void expectNoEpilogue() const;
   /// Throws Declined unless operand `index` is missing or constant.
   void expectConstant(size_t index) const;
   /// Stores the first operand in `in[0]`, channels last.
   void giveChannelsLast();
-  Tensor output() const; // row-major
+  Tensor output() const; // result of the last run, row-major
 
   /// Stores the operator that `create` makes; `create` is xnn_create_... , called with `arguments`
   /// and the result pointer.
@@ -64,10 +66,10 @@ public:
 /// Prepares `job` and returns the name of the implementation. May throw Declined.
 using Prepare = std::string (*)(Job &job);
 std::string prepareConv(Job &job);
-std::string prepareFullyConnected(Job &job); // gemm and matmul
+std::string prepareFullyConnected(Job &job); // serves gemm and matmul
 std::string prepareMaxPool(Job &job);
 std::string prepareAveragePool(Job &job);
-std::string prepareGlobalAverage(Job &job); // reduce_mean
+std::string prepareGlobalAverage(Job &job); // serves reduce_mean
 std::string prepareResize(Job &job);
 std::string prepareSoftmax(Job &job);
 std::string prepareUnary(Job &job);

@@ -43,7 +43,7 @@ std::vector<Port> Network::portsOf(bool ofInputs) const {
   return ports;
 }
 
-/// ONNXType.
+/// The name of a value of ONNXType.
 static const char *kindName(int kind) {
   switch (kind) {
   case 2:

@@ -30,16 +30,16 @@ public:
 
   /// Binds an input; the tensor's storage is used until another one is bound. The next run checks its extents.
   void bind(const std::string &input, Tensor tensor);
-  /// The tensors bound so far.
+  /// The tensors bound to inputs so far, by name.
   const std::map<std::string, Tensor> &bound() const { return tensors; }
 
   /// Runs once and allocates the outputs. Returns false and does nothing if they exist. Throws
   /// Error if an input is not bound.
   bool prepare();
-  /// Runs; call `prepare` before. If an output gets other extents than in the first run, the
-  /// session allocates the outputs in every run from then on.
+  /// Runs the model. Call `prepare` before. If an output gets other extents than in the first run, the session
+  /// allocates the outputs in every run from then on.
   void run();
-  /// Results of the last run, in the order of the ports; the next run may overwrite them.
+  /// The outputs of the last run, in the order of the ports. The next run may overwrite them.
   std::vector<Tensor> results() const { return varying ? copyOutputs() : outputTensors; }
 
 private:
@@ -48,7 +48,7 @@ private:
   Owned<Value> valueOf(Tensor &tensor) const;
   void bindOutputsToSession();
   std::vector<Tensor> copyOutputs() const;
-  /// Copies an output that the session has allocated.
+  /// A copy of an output that the session has allocated.
   Tensor copyOf(Value &value, const Port &port) const;
 
   const Api &api;
@@ -58,10 +58,10 @@ private:
   Owned<Session> session;
   Owned<IoBinding> binding;
   std::vector<Port> inputPorts, outputPorts;
-  std::map<std::string, Tensor> tensors; // of inputs
+  std::map<std::string, Tensor> tensors; // bound inputs by name
   std::map<std::string, Owned<Value>> inputValues;
-  bool prepared = false; // outputs are bound to outputTensors
-  bool varying = false;  // extents vary: the session allocates outputs
+  bool prepared = false; // true: outputs are bound to outputTensors
+  bool varying = false;  // true: extents of outputs vary, so the session allocates outputs
   std::vector<Tensor> outputTensors;
   std::vector<Owned<Value>> outputValues;
 };

@@ -8,7 +8,7 @@
 
 namespace lathe::ort {
 
-/// OrtErrorCode.
+/// The name of a value of OrtErrorCode.
 static std::string codeName(int code) {
   static constexpr std::array names = {"OK",
                                        "FAIL",

@@ -14,7 +14,7 @@
 
 namespace lathe::ort {
 
-// Handles. A null Status is success; every other Status must be released.
+// Types of handles. A null Status means success; every other Status must be released.
 struct Status;
 struct Env;
 struct SessionOptions;
@@ -23,11 +23,11 @@ struct RunOptions;
 struct IoBinding;
 struct Value;
 struct TypeInfo;
-struct TensorInfo; // OrtTensorTypeAndShapeInfo
+struct TensorInfo; // called OrtTensorTypeAndShapeInfo in the header
 struct MemoryInfo;
 struct Allocator;
 
-// The enumeration values in use.
+// The values of enumerations that the runner uses.
 constexpr int errorLevel = 3;        // OrtLoggingLevel
 constexpr int sequential = 0;        // ExecutionMode
 constexpr int allOptimizations = 99; // GraphOptimizationLevel
@@ -37,7 +37,8 @@ constexpr int tensorKind = 1;        // ONNXType
 constexpr int invalidArgument = 2;   // OrtErrorCode
 constexpr uint32_t apiVersion = 5;   // the first that has RunWithBinding
 
-/// OrtApi. Element types are the numbers of lab/problems/OnnxTypes.h.
+/// The table of functions, OrtApi in the header; a comment behind a member is its number. Element types are the numbers
+/// of lab/problems/OnnxTypes.h.
 struct Api {
   using Unused = void (*)();
   Status *(*createStatus)(int code, const char *message); // 0
@@ -125,7 +126,7 @@ static_assert(offsetof(Api, releaseSessionOptions) == 100 * sizeof(void *));
 static_assert(offsetof(Api, runWithBinding) == 133 * sizeof(void *));
 static_assert(offsetof(Api, clearBoundOutputs) == 142 * sizeof(void *));
 
-/// OrtApiBase, returned by OrtGetApiBase(), the only entry point of the library.
+/// The result of OrtGetApiBase(), the only entry point of the library; OrtApiBase in the header.
 struct ApiBase {
   const Api *(*getApi)(uint32_t version); // null for a version that the library lacks
   const char *(*getVersionString)();
@@ -143,7 +144,7 @@ Library openOnnxRuntime(const std::string &path);
 /// Releases `status`. Throws Error with the code's name and the first line of the message unless it is success.
 void check(const Api &api, Status *status);
 
-/// Owns one handle.
+/// Owns one handle and releases it.
 template <class Handle> using Owned = std::unique_ptr<Handle, void (*)(Handle *)>;
 
 /// Calls `create(arguments..., &handle)` and returns the handle, which `release` frees. Throws Error like `check`.

@@ -10,7 +10,7 @@ namespace lathe::lab {
 
 struct ModelInput {
   std::string name;
-  std::vector<int64_t> dims; // -1: any extent
+  std::vector<int64_t> dims; // extents of the port; -1: any
 };
 
 struct ModelNames {
@@ -18,8 +18,8 @@ struct ModelNames {
   /// True if tensors of four axes have the channels last (a GraphDef without NCHW operators); OpenCV has them first.
   bool channelsLast = false;
   std::vector<ModelInput> inputs;
-  std::vector<std::string> outputs;          // in the order of the file; for a GraphDef the nodes without readers
-  std::map<std::string, std::string> makers; // for ONNX: name of the node that computes a tensor
+  std::vector<std::string> outputs; // names in the order of the file; for a GraphDef the nodes that no node reads
+  std::map<std::string, std::string> makers; // for an ONNX model: name of the node that computes each tensor
 };
 
 /// Reads the names of a GraphDef or an ONNX model. Throws Error if the bytes are neither, or if an input is not float32.

@@ -7,7 +7,7 @@
 namespace lathe::tflite_native {
 
 struct PortNames {
-  std::vector<std::string> inputs, outputs; // in the order of the first subgraph
+  std::vector<std::string> inputs, outputs; // names in the order of the first subgraph
 };
 
 /// Reads the names that Lathe's importer uses (import/tflite/Reader.cpp): the names in the first signature of the first

@@ -14,7 +14,7 @@
 
 namespace lathe::tflite_native {
 
-// Handles.
+// Types of handles.
 struct Model;
 struct Options;
 struct Interpreter;
@@ -22,16 +22,16 @@ struct NativeTensor;
 
 using Reporter = void (*)(void *data, const char *format, va_list arguments);
 
-/// Functions of the library. A status of 0 is success.
+/// Functions of the library, as pointers. A status of 0 means success.
 struct Api {
   const char *(*version)();
-  Model *(*modelCreateFromFile)(const char *path); // null: not readable
+  Model *(*modelCreateFromFile)(const char *path); // null: the file cannot be read
   void (*modelDelete)(Model *);
   Options *(*optionsCreate)();
   void (*optionsDelete)(Options *);
   void (*optionsSetNumThreads)(Options *, int32_t threads);
   void (*optionsSetErrorReporter)(Options *, Reporter, void *data);
-  Interpreter *(*interpreterCreate)(const Model *, const Options *); // null: an operator is not supported
+  Interpreter *(*interpreterCreate)(const Model *, const Options *); // null: the runtime lacks an operator of the model
   void (*interpreterDelete)(Interpreter *);
   int32_t (*inputCount)(const Interpreter *);
   NativeTensor *(*input)(const Interpreter *, int32_t index);
@@ -44,14 +44,14 @@ struct Api {
   int32_t (*tensorRank)(const NativeTensor *);
   int32_t (*tensorDim)(const NativeTensor *, int32_t axis);
   size_t (*tensorBytes)(const NativeTensor *);
-  void *(*tensorData)(const NativeTensor *); // null before allocateTensors
+  void *(*tensorData)(const NativeTensor *); // memory of a tensor; null before allocateTensors
 };
 
 /// Loads the library. Throws Error with the file if it cannot be loaded or lacks a function.
 Api openTflite(const std::string &path);
 
-/// The type that a number of TfLiteType stands for. Throws Error that begins with `where` for strings, resources and
-/// complex numbers.
+/// The element type of a number of TfLiteType. Throws Error that begins with `where` for strings, resources and complex
+/// numbers.
 ElementType elementTypeOf(int type, const std::string &where);
 
 template <class Handle> using Owned = std::unique_ptr<Handle, void (*)(Handle *)>;

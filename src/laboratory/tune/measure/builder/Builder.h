@@ -11,11 +11,11 @@
 
 namespace lathe::tune {
 
-/// Target and options of compilation; the message "options" (docs/notes/tuning-measurement.md).
+/// Target and options of compilation, from the message "options" (docs/notes/tuning-measurement.md).
 struct BuildOptions {
   Target target;
   KernelOptions kernel;
-  std::string packedFolder; // for packed constants
+  std::string packedFolder; // folder for packed constants
 
   explicit BuildOptions(const nlohmann::json &message);
 };
@@ -28,11 +28,12 @@ public:
   /// otherwise with an empty object. Answers {"declined"} for a task that cannot be measured. Throws Error for a wrong
   /// message.
   nlohmann::json setTask(const nlohmann::json &request);
-  /// Answers {"status", "reason"} or {"status": "passed", "candidate", "generate", "lower", "pack"} with seconds.
+  /// Builds a candidate. Answers {"status": "passed", "candidate", "generate", "lower", "pack"}, the last three in
+  /// seconds, or {"status", "reason"}.
   nlohmann::json build(const std::string &schedule);
 
 private:
-  /// The kernel function and its facts, in a separate MLIR context.
+  /// The kernel function with facts about it, in an MLIR context of its own.
   struct Kernel {
     std::unique_ptr<mlir::MLIRContext> context;
     mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -41,12 +42,12 @@ private:
   };
 
   BuildOptions options;
-  std::string key, text, prefix; // prefix: of the names of the task's files
+  std::string key, text, prefix; // text of the task; text of the kernel; prefix of the names of the task's files
   Extents extents;
   std::unique_ptr<Kernel> kernel;
   KernelTensors tensors;
-  std::vector<std::optional<Tensor>> constants; // row-major, by operand; read when first packed
-  int builds = 0;                               // in this context
+  std::vector<std::optional<Tensor>> constants; // row-major; an entry for each operand, read when it is first packed
+  int builds = 0;                               // number of candidates built in this MLIR context
 
   Outcome<std::unique_ptr<Kernel>> readKernel() const;
   KernelProblem problem(mlir::func::FuncOp function) const;

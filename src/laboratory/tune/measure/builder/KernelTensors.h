@@ -13,14 +13,14 @@
 
 namespace lathe::tune {
 
-using Extents = std::map<std::string, int64_t>; // by symbol
+using Extents = std::map<std::string, int64_t>; // extents by symbol
 
 struct KernelTensors {
   std::vector<lab::StoredForm> operands, results;
-  std::vector<bool> constant; // by operand
+  std::vector<bool> constant; // for each operand: true if it is constant
 };
 
-/// Throws Error for a symbol without an extent.
+/// Types and extents of a kernel's arguments and results. Throws Error for a symbol without an extent.
 KernelTensors kernelTensors(mlir::func::FuncOp function, const Extents &extents);
 
 /// Random operands, row-major: floats within inputBound of the family, indices inside their axes, lengths of sequences
@@ -28,7 +28,7 @@ KernelTensors kernelTensors(mlir::func::FuncOp function, const Extents &extents)
 std::vector<Tensor> randomOperands(mlir::func::FuncOp function, const KernelTensors &tensors, const Extents &extents,
                                    uint64_t seed);
 
-/// The value of `dim` for these extents. Throws Error for a symbol without an extent.
+/// The value of the formula `dim` for these extents of symbols. Throws Error for a symbol without an extent.
 int64_t valueOf(const Dim &dim, const Extents &extents);
 
 } // namespace lathe::tune

@@ -14,9 +14,9 @@ namespace lathe::tune {
 Outcome<nlohmann::json> taskData(mlir::func::FuncOp function, const std::string &kernel, const Extents &extents,
                                  uint64_t seed, const std::string &prefix, int threads);
 
-/// The end of the file name for operand `number`.
+/// The end of the name of the file that holds operand `number`.
 std::string operandFile(size_t number);
-/// Reads an operand of taskData as a row-major tensor.
+/// Reads a file with an operand that taskData has written, as a row-major tensor.
 Tensor operandOf(const lab::StoredForm &form, const std::string &file);
 
 } // namespace lathe::tune

@@ -17,16 +17,16 @@ public:
 
   /// Adds bytes to the end of the received file `name`. Throws Error if there is no memory.
   void append(const std::string &name, std::span<const char> bytes);
-  /// Drops all received files.
+  /// Forgets all received files and frees their memory.
   void forget();
   /// Opens the received file `name`, or a file of this machine with at least `bytes`. The caller closes the descriptor.
-  /// Throws Error.
+  /// Throws Error if there is no such file, or if it is too short.
   int open(const std::string &name, int64_t bytes) const;
 
-  bool onlyReceived = false; // names refer to another machine
+  bool onlyReceived = false; // the runner works for another machine, whose names mean received files only
 
 private:
-  std::map<std::string, int> received; // name -> file in memory
+  std::map<std::string, int> received; // received files in memory: name, descriptor
 };
 
 } // namespace lathe::tune

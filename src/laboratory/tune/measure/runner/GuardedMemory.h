@@ -8,12 +8,13 @@ namespace lathe::tune {
 
 class GuardedMemory {
 public:
-  enum class Sharing { own, withChildren }; // with processes that are forked later
+  enum class Sharing { own, withChildren }; // `withChildren`: shared with processes that are forked later
 
   GuardedMemory() = default;
-  /// Zeroed memory that starts at a multiple of 64 bytes and ends at the last page, or up to 63 bytes before it.
+  /// Allocates zeroed memory that begins at a multiple of 64 bytes. It ends at the guard page, or up to 63 bytes before
+  /// it.
   explicit GuardedMemory(size_t bytes, Sharing sharing = Sharing::own);
-  /// The first `bytes` of an open file, read-only, from the start of a page.
+  /// Maps the first `bytes` of an open file, read-only, at the start of a page.
   GuardedMemory(int file, size_t bytes, const std::string &name);
   GuardedMemory(GuardedMemory &&other) noexcept;
   GuardedMemory &operator=(GuardedMemory &&other) noexcept;
@@ -22,12 +23,12 @@ public:
   char *data() const { return start; }
   size_t bytes() const { return length; }
   void makeReadOnly();
-  /// Makes whole pages inside inaccessible, too.
+  /// Makes the pages that lie entirely in these `bytes` inaccessible, too.
   void forbid(char *from, size_t bytes);
 
   /// Fills everything between the guard pages with a pattern that is NaN in every float type.
   void spoil();
-  /// True if the bytes around the data still have the pattern.
+  /// True if the bytes between the data and the guard pages still have the pattern.
   bool surroundingsIntact() const;
 
 private:

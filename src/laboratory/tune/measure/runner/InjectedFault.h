@@ -6,7 +6,8 @@
 
 namespace lathe::tune {
 
-/// The behaviour of every run of a candidate: normal, end by a signal, never end, allocate without end, wrong results.
+/// What every run of a candidate does: run normally, end by a signal, never end, allocate without end, or compute wrong
+/// results.
 enum class Fault { none, crash, hang, allocate, wrong };
 
 /// The fault for a schedule in $LATHE_INJECT_FAULTS, a list "crash SCHEDULE; hang SCHEDULE; ...". Throws Error for an

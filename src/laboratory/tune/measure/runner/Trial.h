@@ -23,11 +23,11 @@ struct RunTask {
     std::string file;
     int64_t bytes = 0;
     bool constant = false;
-    GuardedMemory memory; // mapped when a candidate uses it unpacked
+    GuardedMemory memory; // memory of the operand; mapped when a candidate uses the operand unpacked
   };
   struct Result {
     lab::StoredForm form;
-    Tensor expected; // row-major; floats in float64
+    Tensor expected; // expected result, row-major; floats are in float64
     GuardedMemory memory;
   };
   std::vector<Operand> operands;
@@ -54,11 +54,11 @@ public:
 
   /// Starts the process, runs once and compares the results with the expected ones.
   std::optional<TrialFailure> check();
-  /// Times at least `least` and at most `most` runs, for about `seconds`, and appends the times in seconds.
+  /// Times at least `least` and at most `most` runs, for about `seconds`. Appends the time of each run in seconds.
   std::optional<TrialFailure> time(double seconds, int least, int most, std::vector<double> &samples);
-  /// Checks the results of the last run again.
+  /// Checks the results of the last run again, and returns how the candidate failed, if it did.
   std::optional<TrialFailure> checkAgain();
-  /// Time of the checked run in seconds, including page faults.
+  /// Seconds of the checked run, including page faults.
   double checkedRun() const { return firstSeconds; }
 
 private:
@@ -71,7 +71,7 @@ private:
   std::unique_ptr<Code> code;
   std::unique_ptr<process::Child> child;
   double firstSeconds = 0;
-  std::vector<std::string> checked; // bytes of right results: equal bytes need no comparison
+  std::vector<std::string> checked; // bytes of results that were right: equal bytes need no comparison
   int orders = -1;                  // the parent's end of the socket for orders
 };
 

@@ -23,7 +23,7 @@ public:
   void bytes(std::string_view value);
   /// Throws Error unless `count` more bytes fit; `what` names their purpose.
   void expect(uint64_t count, const std::string &what) const;
-  /// Writes the end record.
+  /// Writes the end record, which follows all other records.
   void finish();
 
 private:
