@@ -37,7 +37,7 @@ def verify(model: Path, *, shape: Pairs | None = None, override: Texts | None = 
     seeds: Use this many sets of random inputs
     output: Compare the result of the kernel that computes this node, too
     all: Compare the result of every kernel, too, whatever its layout is; list the kernels without a value of the model
-    relative: Set the largest relative L2 error (default: docs/numerics.md; 2e-05 for fp32)
+    relative: Set the limit of the relative L2 error (default: docs/numerics.md; 2e-05 for fp32)
     maximum: Set the limit of the largest |difference| divided by the largest |reference| (default: docs/numerics.md; 0.0001 for fp32)
     Other arguments: as for `compile`.
     """

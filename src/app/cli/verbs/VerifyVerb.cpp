@@ -110,7 +110,7 @@ void VerifyFlags::addComparison(Options &options) {
       "Compare the result of every kernel, too, whatever its layout is; list the kernels without a value of "
       "the model");
   options.add_option("--relative", verification.relative,
-                     "Set the largest relative L2 error (default: docs/numerics.md; 2e-05 for fp32)");
+                     "Set the limit of the relative L2 error (default: docs/numerics.md; 2e-05 for fp32)");
   options.add_option("--maximum", verification.maximum,
                      "Set the limit of the largest |difference| divided by the largest |reference| (default: "
                      "docs/numerics.md; 0.0001 for fp32)");
