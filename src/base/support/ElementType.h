@@ -45,7 +45,7 @@ std::string_view name(ElementType type);
 /// Inverse of `name`.
 std::optional<ElementType> elementTypeFromName(std::string_view text);
 
-/// i8 or u8.
+/// True for i8 and u8.
 inline bool isByte(ElementType type) { return type == ElementType::i8 || type == ElementType::u8; }
 bool isFloat(ElementType type);
 bool isSignedInteger(ElementType type);

@@ -32,7 +32,8 @@ TableColumn numberColumn(std::string title, std::string unit = "");
 /// One cell: the text that is shown, and the value that JSON gets.
 struct TableCell {
   std::string text;
-  std::string json; // JSON text of the value, where it is more than the text ("12.3 MB"); "": the text is the value
+  /// JSON text of the value where the cell shows another text ("12.3 MB"); "": the shown text is the value
+  std::string json;
 
   TableCell(std::string text = {}, std::string json = {}) : text(std::move(text)), json(std::move(json)) {}
   TableCell(const char *text) : text(text) {}
@@ -74,7 +75,7 @@ size_t displayWidth(std::string_view text);
 /// Returns `text` if it needs at most `width` columns, else its beginning and end around "...".
 std::string shortened(std::string_view text, size_t width);
 
-// Cells of CSV files (RFC 4180), a record a line.
+// Reads and writes cells of CSV files (RFC 4180), one record per line.
 
 /// One cell, quoted if necessary; text that spreadsheets would compute gets an apostrophe, which csvCells removes.
 std::string csvCell(std::string_view text);
