@@ -14,7 +14,7 @@
 
 namespace lathe::runtime {
 
-/// Runs body(begin, end) over a static split of [0, count).
+/// Runs body(begin, end) for equal parts of [0, count), each on its own thread.
 using ParallelFor = std::function<void(int64_t count, const std::function<void(int64_t begin, int64_t end)> &body)>;
 
 /// One operator with decoded attributes. Immutable; may run on several threads at once.

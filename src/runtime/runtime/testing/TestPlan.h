@@ -17,7 +17,7 @@ namespace lathe::runtime::testing {
 enum class TestKernel { add, half, rowsum, units, waves, table, relay };
 inline constexpr size_t testKernels = 7;
 
-/// One plan. Values are added first, then instructions; extents are texts ("N", "4").
+/// Builds one plan. Add values first, then instructions. Extents are texts ("N", "4").
 class TestPlan {
 public:
   using Dims = std::vector<std::string>;
@@ -67,11 +67,11 @@ private:
             const std::string &scratch, size_t block);
 };
 
-/// Inputs "trips" (i64) and "x" (f32, 2): a loop adds 1 to x in each of `trips` iterations, and the sum is halved after
-/// the loop. Instruction 0 is the loop, 1 the addition, 2 the half.
+/// A plan with inputs "trips" (i64) and "x" (f32, 2): a loop adds 1 to x in each of `trips` iterations, and the sum is
+/// halved after the loop. Instruction 0 is the loop, 1 the addition, 2 the division.
 TestPlan counting();
 
-/// The code section of testing/Kernels.c.
+/// The code section with the kernels of testing/Kernels.c.
 package::CodeSection testCode(size_t copies = 1);
 
 /// Registers the references of the tests: "negate" (floats), "nonnegative" (the elements >= 0;
