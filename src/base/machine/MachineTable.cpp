@@ -39,8 +39,8 @@ constexpr Rates zen5{128, 48, 10, 0.3, FactSource::fitted};
 // Sapphire Rapids, in a virtual machine at 3.4 GHz: 177 GB/s from the second level and 16 GB/s from memory. What
 // reading ahead costs was not measured.
 constexpr Rates sapphireRapids{128, 48, 5, 1, FactSource::table};
-// Other Intel servers: the manual's 48 sustained; memory and reading ahead as of Sapphire Rapids, whose cores wait for
-// as many lines over as long a mesh.
+// Other Intel servers: 48 bytes sustained from the second level (manual). The rates for memory and reading ahead are the
+// rates of Sapphire Rapids: cores wait for equally many lines over an equally long mesh.
 constexpr Rates intelServer{128, 48, 5, 1, FactSource::generic};
 // Older server cores, and the cores of clients: figures of Zen 3 and Zen 5, since none were measured for these CPUs.
 constexpr Rates avx2{64, 48, 7, 0.125, FactSource::generic};
