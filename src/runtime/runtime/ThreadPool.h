@@ -66,17 +66,17 @@ public:
   /// Disjoint teams of a pool that work at the same time. While they do, the pool itself runs nothing.
   class Teams {
   public:
-    /// Team i has `sizes[i]` slots, which follow the slots of team i - 1; slots behind the last team rest. Throws Error for
-    /// a size below 1 and for more slots than the pool has.
+    /// Makes teams of a pool. Team i has `sizes[i]` slots, which follow the slots of team i - 1; slots behind the last
+    /// team rest. Throws Error for a size below 1 and for more slots than the pool has.
     Teams(ThreadPool &pool, std::span<const int> sizes);
 
     size_t count() const { return teams.size(); }
     const Team &operator[](size_t number) const { return teams[number]; }
 
-    /// Calls work(context, i, team i) for each team at the same time, on the team's leader; the caller leads team 0. Returns
-    /// when all are done and rethrows the exception of the lowest team that has one. If a leader has not begun when the
-    /// caller is done, the caller leads its team, too. Work may wait for work of other teams: every leader begins when
-    /// it gets a CPU.
+    /// Calls work(context, i, team i) for each team at the same time, on the team's leader; the caller leads team 0.
+    /// Returns when all are done and rethrows the exception of the lowest team that has one. If a leader has not begun
+    /// when the caller is done, the caller leads that team, too. Work may wait for work of other teams, because every
+    /// leader begins when it gets a CPU.
     void run(void (*work)(void *context, int number, const Team &team), void *context) const;
 
   private:
