@@ -11,8 +11,9 @@
 //   the larger size for server cores and the smaller size for other cores.
 // Third levels differ between models of one core; a row states a third level only if all models have it.
 //
-// The number of `vdpbf16ps` per cycle was measured on Zen 5 and Sapphire Rapids (docs/notes/bf16.md). Zen 4, whose pipes
-// are half as wide, has half of Zen 5's. Cooper Lake is assumed to equal Sapphire Rapids. 0: no such instruction.
+// The number of `vdpbf16ps` per cycle was measured on Zen 5 and Sapphire Rapids (docs/notes/bf16.md). Zen 4, whose
+// pipes are half as wide, has half the number of Zen 5. Cooper Lake is assumed to equal Sapphire Rapids. 0: no such
+// instruction.
 //
 // No guide states some rates. Fitted rates are the values with which the priors rank timed schedules best.
 // A measured stream of loads may be slower or faster. docs/notes/avx2.md and docs/kernels.md have the measurements.
@@ -39,8 +40,8 @@ constexpr Rates zen5{128, 48, 10, 0.3, FactSource::fitted};
 // Sapphire Rapids, in a virtual machine at 3.4 GHz: 177 GB/s from the second level and 16 GB/s from memory. What
 // reading ahead costs was not measured.
 constexpr Rates sapphireRapids{128, 48, 5, 1, FactSource::table};
-// Other Intel servers: 48 bytes sustained from the second level (manual). The rates for memory and reading ahead are the
-// rates of Sapphire Rapids: cores wait for equally many lines over an equally long mesh.
+// Other Intel servers: 48 bytes sustained from the second level (manual). The rates for memory and reading ahead are
+// the rates of Sapphire Rapids: cores wait for equally many lines over an equally long mesh.
 constexpr Rates intelServer{128, 48, 5, 1, FactSource::generic};
 // Older server cores, and the cores of clients: figures of Zen 3 and Zen 5, since none were measured for these CPUs.
 constexpr Rates avx2{64, 48, 7, 0.125, FactSource::generic};
