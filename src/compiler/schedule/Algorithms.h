@@ -20,7 +20,7 @@ struct Parameter {
   enum class Kind {
     number, // the value is a whole number
     word,   // the value is one of a list of words
-    name    // name of a node: any text
+    name    // the value is the name of a node: any text
   };
   const char *name;
   /// What the value means, with its unit; equal for all algorithms that have a parameter of this name.
