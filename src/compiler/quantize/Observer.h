@@ -40,8 +40,8 @@ private:
   std::vector<uint64_t> counts;
 };
 
-/// Returns the range that leaves out the smallest (100 - `percent`) / 100 of the values, and as many of the largest. It is
-/// exact to one bin and never wider than `seen`, the observed limits.
+/// Returns the range that leaves out the smallest (100 - `percent`) / 100 of the values, and as many of the largest. It
+/// is exact to one bin and never wider than `seen`, the observed limits.
 Range percentileRange(const Histogram &histogram, double percent, Range seen);
 
 /// Returns the range [-T, T], within the observed limits `seen`, whose quantised distribution of |x| has the smallest
