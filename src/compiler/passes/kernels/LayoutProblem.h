@@ -28,8 +28,8 @@ struct LayoutValue {
   int producer = MinCut::sink; // node of the operator that computes the value
   /// Every use of the value, with the node of the operator that uses it.
   std::vector<std::pair<mlir::OpOperand *, int>> uses = {};
-  mlir::Operation *epilogue =
-      nullptr; // the only, element-wise user of the value, which would be fused with the producer
+  /// The only user of the value if it is element-wise, so that it would be fused with the producer; else null.
+  mlir::Operation *epilogue = nullptr;
 };
 
 /// Costs of all choices in one unit, by index of LayoutProblem::operators or LayoutProblem::values.

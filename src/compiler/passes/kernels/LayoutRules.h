@@ -14,7 +14,7 @@ namespace lathe {
 enum class Port {
   row,   // the value is always row-major
   input, // the value has the input layout that is chosen for the operator
-  output // has the output layout chosen for the operator
+  output // the value has the output layout that is chosen for the operator
 };
 
 struct LayoutRule {
