@@ -20,17 +20,17 @@
 
 namespace lathe::relaxed {
 
-/// True if kernels of `kernel` are relaxed and `x` is a scalar or vector of f32.
+/// True if `kernel` allows relaxed functions and `x` is a scalar or vector of f32.
 bool applies(KernelBuilder &kernel, mlir::Value x);
 
-// `x` is a scalar or vector of f32.
+// Functions of `x`, a scalar or vector of f32.
 mlir::Value exp(KernelBuilder &kernel, mlir::Value x);
 /// e^x for x <= 0.
 mlir::Value expNegative(KernelBuilder &kernel, mlir::Value x);
 mlir::Value sigmoid(KernelBuilder &kernel, mlir::Value x);
 mlir::Value tanh(KernelBuilder &kernel, mlir::Value x);
 mlir::Value erfBrief(KernelBuilder &kernel, mlir::Value x);
-/// 1 / x; on scalars and on targets without the instruction by division.
+/// 1 / x. Scalars, and targets without the instruction, divide.
 mlir::Value reciprocal(KernelBuilder &kernel, mlir::Value x);
 /// 1 / sqrt(x).
 mlir::Value reciprocalSqrt(KernelBuilder &kernel, mlir::Value x);

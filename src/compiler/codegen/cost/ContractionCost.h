@@ -1,4 +1,4 @@
-// The cost of contractions as functions of their plans.
+// Predicted costs of contractions, from their plans.
 #pragma once
 
 #include "codegen/cost/Cost.h"
@@ -11,17 +11,18 @@
 
 namespace lathe {
 
-/// The share of the wait for operands that multiplications do not hide.
+/// Share of the wait for operands that multiplications do not hide.
 inline constexpr double exposedOfProducts = 0.3;
 
-/// Adds computing, repeated reads, and the weights; leaves out operands that are read once. Returns the axes of the
-/// work items.
+/// Adds the costs of computing, of repeated reads and of the weights. Leaves out operands that are read once. Returns
+/// the axes of the work items.
 std::array<WorkAxis, 4> addDirect(Cost &cost, const DirectPlan &plan, double operators);
-/// Cycles of all results of one image.
+/// Cycles to compute all results of one image.
 double lanewiseCycles(const Target &target, const LanewisePlan &plan, double operators);
-/// Cycles that `vectors` vectors of results take in addition to their stores if the result is row-major.
+/// Cycles by which `vectors` vectors of results take longer if the result is row-major. The stores themselves are not
+/// counted.
 double storeCycles(const ConvGeometry &conv, int64_t lanes, double vectors);
-/// Number of pairs of an output row and a row of taps that lies inside the input.
+/// Number of pairs of an output row and a row of taps for which the row that they read is inside the input.
 double rowsOfTaps(const ConvGeometry &conv);
 
 Prediction predictDirect(const ContractionFacts &facts, const DirectPlan &plan);

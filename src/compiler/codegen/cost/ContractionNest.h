@@ -1,4 +1,4 @@
-// The loop nests of contractions as functions of their plans.
+// The loop nests of contractions, from their plans.
 #pragma once
 
 #include "codegen/cost/LoopNest.h"
@@ -15,9 +15,9 @@ LoopNest nestOf(const DirectPlan &plan);
 LoopNest nestOf(const LanewisePlan &plan);
 LoopNest nestOf(const GemmPlan &plan);
 LoopNest nestOf(const TilePlan &plan);
-/// The products.
+/// The nest of the products.
 LoopNest nestOf(const WinogradPlan &plan);
-/// The transform of the input.
+/// The nest of the transform of the input.
 LoopNest transformNestOf(const WinogradPlan &plan);
 
 } // namespace lathe

@@ -15,37 +15,36 @@ struct Target {
   std::string triple;                // "x86_64-unknown-linux-gnu"
   std::string cpu;                   // LLVM's name: "znver5", "x86-64-v3"
   std::vector<std::string> features; // LLVM's names of present features, sorted: "avx512f"
-  uint64_t featureBits = 0;          // package::CpuFeature bits of `features` and the architecture
-  unsigned vectorBits = 128;         // widest register the generator uses
-  unsigned vectorRegisters = 16;     // number of registers of that width
-  bool chosenVectorBits =
-      false; // vectorBits was chosen by "vector-width" and may differ from the CPU's; LLVM splits wider vectors
-  MachineFacts machine; // facts for priors: caches and rates
+  uint64_t featureBits = 0;          // bits of package::CpuFeature for the features and the architecture
+  unsigned vectorBits = 128;         // width in bits of the widest vector register that the generator uses
+  unsigned vectorRegisters = 16;     // number of vector registers of that width
+  /// True if "vector-width" chose vectorBits, which may then differ from the width of the CPU's registers; LLVM splits
+  /// wider vectors.
+  bool chosenVectorBits = false;
+  MachineFacts machine; // facts of the machine for priors: caches and rates
 
   bool has(const std::string &feature) const;
   /// Number of elements of `bits` bits in one vector register.
   unsigned lanes(unsigned bits = 32) const { return vectorBits / bits; }
   /// Element types for which kernels support blocked values; values of other types stay row-major.
   static std::span<const ElementType> blockedTypes();
-  /// Channels per block of values of one of these types. f32: the lanes of one vector.
+  /// Number of channels in a block, for values of one of these types. For f32: the lanes of one vector.
   unsigned channelBlock(ElementType type = ElementType::f32) const;
   /// Vector multiply-add instructions that this target starts per cycle.
   double fmaPerCycle() const;
-  /// "x86_64 znver5"
+  /// Architecture and CPU: "x86_64 znver5".
   std::string str() const;
-  /// Part of the keys of caches and tuning records: architecture, CPU, features, sizes and sharing of caches. It has no
-  /// rates.
+  /// Part of the keys of caches and tuning records: architecture, CPU, features, sizes and sharing of caches. Rates are
+  /// not part of it.
   std::string key() const;
 
   /// Parses a target: "native", an LLVM CPU name ("x86-64-v3", "znver4"), a triple with options
-  /// ("aarch64-linux-gnu,cpu=cortex-a76"), or TVM's form ("llvm -mcpu=core-avx2 -mattr=+avx512f
-  /// -mtriple=..."). "vector-width=BITS" (128, 256, 512) selects other vectors than the widest of
-  /// the CPU, so that code laid out for AVX-512 runs without it. "machine" means the CPU and
-  /// features of `given`. Throws Error with the valid forms.
+  /// ("aarch64-linux-gnu,cpu=cortex-a76"), or TVM's form ("llvm -mcpu=core-avx2 -mattr=+avx512f -mtriple=...").
+  /// "vector-width=BITS" (128, 256, 512) selects other vectors than the widest of the CPU, so that code laid out for
+  /// AVX-512 runs without it. "machine" means the CPU and features of `given`. Throws Error with the valid forms.
   ///
-  /// `given` has the facts of --machine and must have the same architecture. Without it a native
-  /// target has the facts of this machine (machine/System.h), another target those of the table for
-  /// its CPU.
+  /// `given` has the facts of --machine and must have the same architecture. Without it, a native target has the facts
+  /// of this machine (machine/System.h), and any other target has the facts that the table has for its CPU.
   static Target parse(const std::string &text, const MachineFacts *given = nullptr);
 };
 
