@@ -1,4 +1,4 @@
-// Generates the loops of `lanewise`, which `separable` uses, too.
+// Generates the loops of the algorithm `lanewise`; `separable` uses them, too.
 #pragma once
 
 #include "codegen/contraction/Contraction.h"
@@ -7,7 +7,8 @@
 
 namespace lathe {
 
-/// Results go to `sink` if it is given, else to the results of the kernel.
+/// Emits the loops of a plan into an existing kernel. Passes results to `sink` if there is one, else stores them as the
+/// results of the kernel.
 class LanewiseGenerator {
 public:
   using Value = mlir::Value;
@@ -18,9 +19,9 @@ public:
         wholeVectors(epilogue.wholeVectors() && (!conv.bias || paddedBias) && plan.access != Lanes::gathered),
         sink(std::move(sink)) {}
 
-  /// Emits the work items [begin, end) of the kernel: (image, block, chunk of rows).
+  /// Emits the work items [begin, end) of the kernel. A work item is (image, block of channels, chunk of rows).
   void emit();
-  /// Emits the rows [first, last) of one block of an image.
+  /// Emits the rows [first, last) of one block of channels of an image.
   void emitRows(Value image, Value block, Value first, Value last);
 
 private:
@@ -32,11 +33,11 @@ private:
   bool paddedBias, wholeVectors;
   Epilogue::Sink sink;
   Value image, block, firstRow, lastRow;
-  Value zeroPoint;  // of bytes; null: 0
-  Value correction; // units::correction(), of joined columns
-  Value outside;    // of joined columns: value of bytes outside the input
+  Value zeroPoint;  // zero point of an input of bytes; null: 0
+  Value correction; // only for joined columns: result of units::correction()
+  Value outside;    // only for joined columns: value of bytes outside the input
   int64_t validChannels = 0;
-  Values laneOffsets; // gathered: offset of each lane's group
+  Values laneOffsets; // only for gathered lanes: offset of each lane's group
 
   void emitRowsOf(int64_t valid);
   void emitTile(const TileClass &tile, Value row, Value column);

@@ -1,5 +1,5 @@
-// Packing of constant weights, one function for each algorithm of contractions: it stores the weights
-// in the order in which the algorithm's code reads them.
+// Packing of constant weights. There is one function for each algorithm of contractions; it stores the weights in the
+// order in which the algorithm's code reads them.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -12,7 +12,7 @@
 namespace lathe {
 
 Packing directPacking(const DirectPlan &plan);
-/// For the right operand of the matrix product, where it is constant.
+/// Packing of the right operand of a matrix product. The operand must be a constant.
 Packing gemmPacking(const GemmPlan &plan);
 Packing lanewisePacking(const LanewisePlan &plan);
 Packing tilePacking(const TilePlan &plan);

@@ -1,7 +1,7 @@
 // winograd/2: a 3x3 convolution of stride 1 on blocked activations as m x m output tiles (Winograd's minimal filtering
-// F(m x m, 3 x 3); the matrices are in codegen/space/WinogradTransform.h). A work unit is a chunk of tiles of one image and a
-// share of the output channels: it transforms the chunk's input into scratch, then, one tile of output channels after
-// the other, multiplies at each of the (m + 2)^2 points and transforms back into the epilogue.
+// F(m x m, 3 x 3); the matrices are in codegen/space/WinogradTransform.h). A work unit is a chunk of tiles of one image
+// and a share of the output channels: it transforms the chunk's input into scratch, then, one tile of output channels
+// after the other, multiplies at each of the (m + 2)^2 points and transforms back into the epilogue.
 //
 // With points > 1, a work item of a first stage computes its share of the points for all tiles and channels, and reads
 // only its share of the weights; a second stage transforms back. Transforms and products stay fp32 with type=bf16.
@@ -39,7 +39,7 @@ public:
     zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
     if (!plan.staged())
       return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
-    // Stages (image, points or outputs) of as many units as there are shares.
+    // Two stages per image, first points, then outputs; each has one work item per share.
     forRuns(k, k.begin(), k.end(), plan.pointShares, [&](Value stage, Value low, Value high) {
       image = k.div(stage, 2);
       firstTile = k.constant(0);

@@ -1,4 +1,4 @@
-// Emits Winograd's transforms (codegen/space/WinogradTransform.h).
+// Emits the transforms of Winograd convolutions (codegen/space/WinogradTransform.h).
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// Returns the linear forms `rows` of `inputs`. Rows or columns that differ only in signs share
+/// Emits the product of the matrix `rows` and the vector `inputs`. Rows or columns that differ only in signs share
 /// their sums.
 KernelBuilder::Values applyRows(KernelBuilder &k, const CoefficientRows &rows, mlir::ValueRange inputs);
 
