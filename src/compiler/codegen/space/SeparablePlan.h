@@ -10,7 +10,7 @@ struct SeparablePlan {
   LanewisePlan depthwise;
   DirectPlan pointwise;
 
-  /// Rows of the depthwise convolution that form one row of the pointwise convolution.
+  /// Number of rows of the depthwise convolution that form one row of the pointwise convolution.
   int64_t mergedRows() const { return pointwise.conv.out[2] / depthwise.conv.out[2]; }
 };
 
