@@ -15,7 +15,7 @@ namespace lathe {
 /// real = scale * (element - zero point), with one of each, or one for each index of `axis`.
 struct Quantization {
   std::vector<float> scales;
-  std::vector<int64_t> zeroPoints; // as many as scales
+  std::vector<int64_t> zeroPoints; // zero points, one for each scale
   int64_t axis = 0;
   bool perChannel() const { return scales.size() > 1; }
   bool operator==(const Quantization &other) const = default;

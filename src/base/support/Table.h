@@ -10,7 +10,7 @@ namespace lathe {
 
 struct TableColumn {
   std::string title, unit;           // shown as "median ms"
-  bool alignsRight = false;          // for numbers
+  bool alignsRight = false;          // true for columns of numbers
   int dropOrder = 0;                 // where space is short, columns with the largest order go first; 0: never
   size_t leastWidth = 0;             // cells may be shortened to this many characters; 0: never
   std::string keyName;               // name in CSV and JSON; "": follows from title and unit

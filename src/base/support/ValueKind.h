@@ -9,7 +9,7 @@ namespace lathe {
 /// Values are stored in packages: append only, never renumber.
 enum class ValueKind : uint8_t {
   tensor = 0,
-  sequence = 1,         // of tensors of one element type
+  sequence = 1,         // a sequence of tensors of one element type
   optional = 2,         // a tensor or nothing
   optionalSequence = 3, // a sequence or nothing
 };
