@@ -88,7 +88,7 @@ struct TracedCall {
   };
   Kind kind = Kind::instruction;
   uint32_t instruction = 0, detail = 0;
-  uint32_t iteration = 0; // of a body of a Loop: the number of the iteration, from 0
+  uint32_t iteration = 0; // a body of a Loop: number of the iteration in which it ran, from 0
   uint64_t begin = 0, end = 0;
 };
 
@@ -115,7 +115,7 @@ template <class Event> struct alignas(64) TraceTrack { // aligned so that no two
 /// kernels appear one after the other; `shares` has the real times.
 struct RunTrace {
   TraceTrack<TracedCall> calls;             // executions in the order in which they ended
-  std::vector<TraceTrack<SlotTime>> shares; // by slot: the shares of the slot, in the order of time
+  std::vector<TraceTrack<SlotTime>> shares; // shares of kernel calls, one track for each slot, in the order of time
 };
 
 struct RunOptions {

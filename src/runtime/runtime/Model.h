@@ -56,7 +56,7 @@ struct Port {
   ElementType type = ElementType::invalid;
   Dims dims;                          // may be symbolic: "N"
   ValueKind kind = ValueKind::tensor; // for sequences and optionals, `type` is the element type of their tensors
-  std::optional<Quantization> quantization = {}; // for integers that represent real numbers: which ones
+  std::optional<Quantization> quantization = {}; // the real numbers that integers represent, if they represent any
   bool tensor() const { return kind == ValueKind::tensor; }
 };
 

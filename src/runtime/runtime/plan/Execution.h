@@ -113,16 +113,16 @@ struct BoundPlan {
 
   const Plan *plan = nullptr;
   std::unordered_map<std::string, int64_t> symbols;
-  std::vector<int64_t> extents; // by index of Plan::extents: the value, if it is known
+  std::vector<int64_t> extents; // values of Plan::extents, by index; only known ones count
   std::vector<bool> extentKnown;
-  std::vector<bool> lateKnown;         // by index: true for a late extent that has a value for the current symbols
-  std::vector<Slot> slots;             // by index of the value in the plan
-  std::vector<PreparedKernel> kernels; // by index of the instruction
-  std::vector<PreparedReference> references;        // by index of the instruction
-  std::unordered_map<uint32_t, PreparedLoop> loops; // by index of the instruction
+  std::vector<bool> lateKnown;                      // true for a late extent that has a value for the current symbols
+  std::vector<Slot> slots;                          // the values of the plan, by index
+  std::vector<PreparedKernel> kernels;              // prepared kernel calls, by index of the instruction
+  std::vector<PreparedReference> references;        // prepared reference calls, by index of the instruction
+  std::unordered_map<uint32_t, PreparedLoop> loops; // prepared loops, by index of the instruction
   Mapping arena;
   Mapping lateScratch;             // scratch of calls whose extents depend on data
-  std::vector<LateState> late;     // by index of the late group
+  std::vector<LateState> late;     // states of the late groups, by index of the group
   std::vector<Mapping> lateArenas; // arenas in which late groups are placed
   uint64_t arenaBytes = 0, liveBytes = 0, scratchBytes = 0;
   std::vector<ImageLoop> imageLoops; // image loops in the order of execution
