@@ -30,7 +30,7 @@ struct DeclinedPoints {
 /// The part of one algorithm's search space that was tried.
 struct ExploredAlgorithm {
   const Algorithm *algorithm = nullptr;
-  SpaceSize size; // without --precision bf16, schedules that round operands to bf16 do not count as legal
+  SpaceSize size; // size of the space; schedules that round operands count as legal only with --precision bf16
   std::vector<DeclinedPoints> declined; // illegal points by constraint, most points first
 };
 

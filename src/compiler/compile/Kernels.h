@@ -30,7 +30,8 @@ struct CompiledKernel {
   /// As in GeneratedKernel: numbers of images and stages, and work items that copy the first operand.
   Dim images = 1, stages = 1, firstOperandUnits = 0;
   Dims dims;
-  std::vector<std::optional<Packing>> packings; // by argument of the kernel: the form in which a constant is stored
+  /// Form in which each argument of the kernel is stored, if it is a constant.
+  std::vector<std::optional<Packing>> packings;
   /// Symbols in these extents, as kernelSymbols returns them for the function that was generated.
   std::vector<std::string> symbols;
   size_t code = 0; // index into CodeImage::entries
@@ -111,9 +112,11 @@ private:
   MeasuredTimes measured;                      // measured times of kernels; empty: there are none
   std::vector<const ScheduleSource *> sources; // sources in the order in which they are asked; the prior is last
   std::set<std::string> illegal;               // notes about schedules that were found but are illegal
-  std::map<std::string, std::unique_ptr<Entry>> entries; // by identity of the kernel and schedule
+  /// Kernels with their code, by identity of the kernel and schedule.
+  std::map<std::string, std::unique_ptr<Entry>> entries;
   std::vector<Entry *> used;
-  mutable std::map<std::string, Outcome<double>> predictions; // by identity of the kernel and schedule
+  /// Predicted cycles, by identity of the kernel and schedule.
+  mutable std::map<std::string, Outcome<double>> predictions;
   struct TypicalKernel {
     mlir::OwningOpRef<mlir::func::FuncOp> function;
     std::unique_ptr<ScheduleTask> task;

@@ -92,7 +92,7 @@ public:
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
 
 private:
-  mutable std::map<std::string, Outcome<ScheduleChoice>> known; // by identity of the kernel
+  mutable std::map<std::string, Outcome<ScheduleChoice>> known; // choices made so far, by identity of the kernel
 };
 
 /// Returns the measured seconds of one run of a kernel with a schedule; nothing if it was not measured. All times come

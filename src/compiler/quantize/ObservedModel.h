@@ -32,7 +32,7 @@ public:
 private:
   std::unique_ptr<runtime::Context> running;
   size_t results = 0;               // number of results that the model itself has
-  std::vector<int64_t> outputIndex; // by observed value: index of its output, or -1 - i if it is input i
+  std::vector<int64_t> outputIndex; // output that has each observed value, or -1 - i if it is input i
 };
 
 } // namespace lathe::quantize

@@ -23,7 +23,7 @@ struct TensorView {
   ElementType type = ElementType::invalid;
   Dims dims;
   Dim base = 0;
-  std::vector<ViewAxis> axes; // by axis of `dims`
+  std::vector<ViewAxis> axes; // factors of each axis of `dims`
 };
 
 /// Returns the view of `value`, which reshapes, transposes, slices (with positive steps), splits and expands make from

@@ -53,7 +53,7 @@ public:
   /// A register block of results.
   struct Tile {
     Value image, pixel, channel;       // position of the first element; its channel is at the start of a vector
-    llvm::SmallVector<int64_t> pixels; // by row of the block: offset of its pixel from `pixel`
+    llvm::SmallVector<int64_t> pixels; // offset of each row's pixel from `pixel`
     int64_t vectors = 1;
     int64_t channels = 0; // number of valid channels in the block, at most vectors * lanes
   };

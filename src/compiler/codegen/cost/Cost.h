@@ -72,7 +72,7 @@ struct Reduction {
   ContractionFormat format = plainFormat(ElementType::f32);
   double calls = 1;   // number of calls in a row that add to the same sums
   double lines = 0;   // cache lines prefetched in an iteration
-  int64_t widest = 0; // as Microkernel::widest
+  int64_t widest = 0; // vectors of a whole tile, as in Microkernel::widest
 };
 /// Cycles of one call whose operands are in the innermost cache.
 double reductionCycles(const Target &target, const Reduction &reduction);

@@ -26,8 +26,8 @@ struct NormalizePlan {
   mlir::Value scale, bias; // scale and bias, arguments of the kernel function; null: there are none
   ElementType type;
   Space space;
-  std::vector<Access> accesses; // by buffer of the kernel
-  std::vector<int> axes;        // by axis of the space: its role (Axis)
+  std::vector<Access> accesses; // accesses of the kernel to its buffers, by buffer
+  std::vector<int> axes;        // role (Axis) of each axis of the space
   int64_t lanes;
   bool row = true;       // true: vector lanes are elements of one row
   int64_t laneGroup = 1; // if lanes are channels: how many adjacent lanes share statistics

@@ -19,7 +19,7 @@ struct Typed {
 struct KernelText {
   std::string arguments, body, last, type;
   std::map<std::string, int64_t> symbols;
-  std::map<std::string, int64_t> least; // by spatial symbol: the smallest value with which the kernel has results
+  std::map<std::string, int64_t> least; // smallest value of each spatial symbol with which the kernel has results
   int values = 0;
 
   std::string argument(const std::string &type, bool constant, const std::string &dims = "") {

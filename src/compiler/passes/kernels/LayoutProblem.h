@@ -35,8 +35,8 @@ struct LayoutValue {
 /// Costs of all choices in one unit, by index of LayoutProblem::operators or LayoutProblem::values.
 struct LayoutPrices {
   std::vector<CostByLayout> operators;
-  std::vector<std::array<double, 2>> conversions; // by value: cost of the conversion to row-major, and to blocked
-  std::vector<double> partings; // by value: cost of separating it from its epilogue, in addition to the conversion
+  std::vector<std::array<double, 2>> conversions; // costs of each value's conversion to row-major, and to blocked
+  std::vector<double> partings; // cost of separating each value from its epilogue, in addition to the conversion
 
   /// Cost of a choice that cannot be made or is not allowed.
   static constexpr double impossible = std::numeric_limits<double>::infinity();
