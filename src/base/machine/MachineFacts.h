@@ -17,7 +17,7 @@
 
 namespace lathe {
 
-/// Source of a fact.
+/// Where a fact about the machine comes from.
 enum class FactSource {
   generic,  // from the table's row for all CPUs of an instruction set
   table,    // from the CPU's row in the table: published figures

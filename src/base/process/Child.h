@@ -33,7 +33,7 @@ struct Command {
   std::string str() const;
 };
 
-/// Limits of a process. Zero means unlimited.
+/// Limits on the resources of a process. Zero means unlimited.
 struct Limits {
   double wallSeconds = 0; // largest time from start to end in seconds, paused time included
   double cpuSeconds = 0;  // largest CPU time in seconds; enforced by the kernel, rounded up to whole seconds

@@ -81,7 +81,7 @@ using Dims = std::vector<Dim>;
 
 /// Product of all extents (1 for a scalar).
 Dim product(std::span<const Dim> dims);
-/// "1x3x224x224", "Nx3x224x224".
+/// The extents as text: "1x3x224x224", "Nx3x224x224".
 std::string str(std::span<const Dim> dims);
 /// True when every extent is constant. Then `constants` returns the values.
 bool allConstant(std::span<const Dim> dims);

@@ -35,7 +35,7 @@ struct NpyView {
   const void *data;
 };
 
-/// The contents of an array's header.
+/// What the header of an array tells.
 struct NpyHeader {
   ElementType type = ElementType::invalid;
   std::vector<int64_t> dims;

@@ -20,8 +20,8 @@ struct Quantization {
   bool perChannel() const { return scales.size() > 1; }
   bool operator==(const Quantization &other) const = default;
 
-  /// "0.5 * (q - 3)"; by channel "0.5 * (q - 3), 0.25 * (q - 0) along axis 1". Floats have the fewest digits that read
-  /// back as the same number.
+  /// The text form: "0.5 * (q - 3)", or by channel "0.5 * (q - 3), 0.25 * (q - 0) along axis 1". Floats have the fewest
+  /// digits that read back as the same number.
   std::string str() const {
     std::string text;
     for (size_t i = 0; i < scales.size(); ++i)

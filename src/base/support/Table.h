@@ -39,7 +39,7 @@ struct TableCell {
   TableCell(const char *text) : text(text) {}
 };
 
-/// How a table is printed.
+/// Style in which a table is printed.
 struct TableStyle {
   size_t width = 0; // characters of a line; 0: no limit
   size_t rows = 0;  // rows printed at most; 0: all

@@ -14,13 +14,13 @@ enum class ValueKind : uint8_t {
   optionalSequence = 3, // a sequence or nothing
 };
 
-/// "a tensor", "a sequence", ... for messages.
+/// The kind in words, for messages: "a tensor", "a sequence", ...
 constexpr std::string_view name(ValueKind kind) {
   constexpr std::string_view names[] = {"a tensor", "a sequence", "an optional tensor", "an optional sequence"};
   return names[static_cast<uint8_t>(kind)];
 }
 
-/// True for a value that may be nothing.
+/// True for kinds of values that may be nothing.
 constexpr bool isOptional(ValueKind kind) { return kind == ValueKind::optional || kind == ValueKind::optionalSequence; }
 
 } // namespace lathe
