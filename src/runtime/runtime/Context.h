@@ -16,7 +16,7 @@
 
 namespace lathe::runtime {
 
-/// A run that Context::cancel has ended.
+/// Thrown by a run that Context::cancel has ended.
 class Cancelled : public Error {
 public:
   using Error::Error;
@@ -200,7 +200,7 @@ public:
 
   /// Profile of the last run with RunOptions::profile.
   const RunProfile &profile() const;
-  /// Trace of the last run with RunOptions::trace.
+  /// Trace of the last run that had RunOptions::trace.
   const RunTrace &trace() const;
   /// The profile of the last run as one row per instruction of the entry block. The times of the rows and
   /// `profile().overhead` add up to the whole run.
@@ -211,7 +211,7 @@ public:
   InstructionInfo instruction(size_t index) const;
   MemoryUse memory() const;
 
-  /// The plan in use. Extents must be bound.
+  /// The plan of the model that is in use for the extents bound now. Extents must be bound.
   const Plan &plan() const;
   ValuePlace place(uint32_t value) const;
   /// Returns a copy of a value of the plan in row-major order. Valid only while the value's bytes

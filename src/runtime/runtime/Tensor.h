@@ -76,7 +76,7 @@ struct Optional {
   std::shared_ptr<Value> value; // the contained value; null: the optional is empty
 };
 
-/// A tensor, a sequence or an optional.
+/// A value of any kind: a tensor, a sequence or an optional.
 class Value {
 public:
   Value() = default;

@@ -11,7 +11,7 @@
 
 namespace lathe::runtime {
 
-/// An ElementRange with its extents bound.
+/// A check of the elements of a buffer: an ElementRange whose extents have values.
 class ElementCheck {
 public:
   ElementCheck() = default;

@@ -1,4 +1,4 @@
-// Shared by tests of contexts.
+// Fixtures and helpers for tests of contexts.
 #pragma once
 
 #include "runtime/Context.h"
