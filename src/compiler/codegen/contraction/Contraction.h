@@ -55,7 +55,7 @@ GeneratedKernel generateWinograd(const ContractionProblem &problem, const Contra
                                  const Schedule &schedule);
 GeneratedKernel generateLanewise(const ContractionProblem &problem, const ContractionFacts &facts,
                                  const Schedule &schedule);
-/// The same for convolutions with open spatial extents.
+/// Generate the code for convolutions with open spatial extents.
 GeneratedKernel generateOpenDirect(const ContractionProblem &problem, const ContractionFacts &facts,
                                    const Schedule &schedule);
 GeneratedKernel generateOpenLanewise(const ContractionProblem &problem, const ContractionFacts &facts,

@@ -5,7 +5,7 @@
 
 namespace lathe {
 
-/// A contraction kernel while its code is made.
+/// A contraction kernel whose code is being generated.
 class ContractionKernel {
 public:
   /// Begins the kernel function. `dims` holds all run-time extents of the code.

@@ -50,7 +50,7 @@ public:
   Epilogue(mlir::func::FuncOp function, Value anchor, PointSpace space, int64_t lanes, const nn::SymbolicShapes &shapes,
            RunTimeDims &dims, Value inner = {});
 
-  /// A register block of results.
+  /// The results that one register block computes, and their position.
   struct Tile {
     Value image, pixel, channel;       // position of the first element; its channel is at the start of a vector
     llvm::SmallVector<int64_t> pixels; // offset of each row's pixel from `pixel`

@@ -38,7 +38,8 @@ public:
                 int64_t vectors, Value a, Value aOffset, const ReductionAxis &axis, const VectorOperand &b,
                 Value bOffset);
 
-  /// The same for all rows, over one run of `extent` steps. For a format that multiplies pairs of rows.
+  /// Adds a reduction to the accumulators of all rows, over one run of `extent` steps, in a format that multiplies
+  /// pairs of rows.
   Values reducePairs(Values sums, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, Value aOffset,
                      int64_t extent, const VectorOperand &b, Value bOffset);
 
