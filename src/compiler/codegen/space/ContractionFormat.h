@@ -1,23 +1,26 @@
 // The formats in which contractions multiply: the types of operands, units and sums (`type=` of a schedule).
 //
 // A unit is what the microkernel loads or broadcasts at once: `group` adjacent reduction steps, the earliest one in the
-// lowest bits. A product adds the products of the steps of two units to a sum. Steps beyond the last one are zero.
+// lowest bits. A product of two units multiplies them step by step and adds all results to a sum. Steps beyond the last
+// one are zero.
 //
-//   type  operands  elements of a unit   sums  group  product
-//   f32   any type  the operands' own    *     1      multiply-add             * own type, fp32 for 16-bit floats
+//   type  operands  elements of a unit  sums  group  product
+//   f32   any type  the operands' own   *     1      multiply-add           * own type, fp32 for 16-bit floats
 //                   (f32 beside constant weights of f16: each operand is loaded in its own type)
-//   bf16  f32       bf16, rounded        f32   2      vdpbf16ps
-//   i8    i8, u8    u8 or i8, then i8    i32   4      vpdpbusd, usdot or sdot   * right operand: constant i8
-//   i8mm  i8, u8    u8, then i8           i32   8      usmmla, for products       * two rows times two columns
-//   i16   i8, u8    i16                  i32   2      vpdpwssd, or vpmaddwd and vpaddd; i16add: AddedOperands.h
-//   i32   i8, u8    i32                  i32   1      multiply and add
+//   bf16  f32       bf16, rounded       f32   2      vdpbf16ps
+//   i8    i8, u8    u8 or i8, then i8   i32   4      vpdpbusd, usdot or sdot  * right operand: constant i8
+//   i8mm  i8, u8    u8, then i8         i32   8      usmmla, for products     * two rows times two columns
+//   i16   i8, u8    i16                 i32   2      vpdpwssd, or vpmaddwd and vpaddd; i16add: AddedOperands.h
+//   i32   i8, u8    i32                 i32   1      multiply and add
 //
-// A zero point of the left operand is subtracted by the conversion. Differences have 9 bits, so that sums of two
-// products fit i32; sums wrap around. "i8" has no bits for it: what the zero point and the change of sign (addedTo) add
-// to a sum, times the sum of the weights, is subtracted from it; packed weights end with those sums.
+// A zero point of the left operand is subtracted when the operand is converted. Differences have 9 bits, so the sum of
+// two products fits i32; longer sums wrap around. Units of bytes have no room for differences. For them, each sum is
+// corrected instead: the excess of the operand (its zero point plus addedTo()) times the sum of the weights is
+// subtracted. The packed weights end with the sums of the weights.
 //
-// A zero point of constant weights is never subtracted from them, because 9 bits are too many for "i8". It is
-// multiplied by the sum of the left elements of each position instead, which is the same for all columns.
+// A zero point of constant weights is never subtracted from the weights, because bytes have no room for the
+// differences. Instead it is multiplied by the sum of the left elements of each position, which is the same for all
+// columns, and subtracted from the sums.
 //
 // A new format is a row of the table in ContractionFormat.cpp, a word in schedule/Algorithms.cpp, and its conversion
 // and product in codegen/contraction/FormatCode.cpp.
@@ -109,10 +112,11 @@ bool roundsOperands(const Schedule &schedule);
 /// True if scheduledFormat accepts a schedule with this word.
 bool formatApplies(std::string_view name, const Target &target, const ContractionTypes &types);
 
-/// The format that priors choose for a precision.
+/// The format that priors choose for a precision: one that converts operands if the target has one, because units take
+/// less memory than operands.
 ContractionFormat preferredFormat(Precision precision, const Target &target, const ContractionTypes &types);
-/// Like preferredFormat, but for a contraction that gains nothing from smaller weights: the format without conversion
-/// if it is as fast.
+/// The format that priors choose for a contraction that gains nothing from smaller weights: without conversion, unless
+/// the format of preferredFormat multiplies faster.
 ContractionFormat fastestFormat(Precision precision, const Target &target, const ContractionTypes &types);
 
 } // namespace lathe

@@ -37,7 +37,7 @@ inline std::vector<double> column(const CoefficientRows &rows, size_t at) {
   return values;
 }
 
-/// The operations that compute on the values.
+/// The operations with which forms are computed.
 template <class V> struct Arithmetic {
   std::function<V(V, V)> add, sub;
   std::function<V(V, double)> mul;

@@ -45,7 +45,7 @@ struct RecurrentPlan : RecurrentGeometry {
   /// Makes the plan. Throws Illegal for an illegal schedule.
   RecurrentPlan(const RecurrentFacts &facts, const Schedule &schedule);
 
-  // Parameters of the schedule with their values.
+  // Values of the schedule's parameters.
   int64_t rows, vectors, unroll;
   bool split; // `stages=1`: all slots compute each step together and share its columns; needs constant weights
 
