@@ -66,14 +66,14 @@ Outcome<std::unique_ptr<KernelFacts>> readFacts(const KernelProblem &problem);
 /// The prior's choice among all algorithms, or for the algorithm `only`. Declines if no schedule is legal or if that
 /// algorithm cannot compute the kernel, with the reason.
 Outcome<ScheduleChoice> priorChoice(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
-/// The schedule of priorChoice.
+/// The schedule that priorChoice chooses.
 Outcome<Schedule> priorSchedule(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
 
 /// Generates the code of a schedule. `facts` come from readFacts for the same problem. Declines an
 /// illegal schedule. Throws Error for a schedule that schedule/Algorithms.h does not declare.
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule);
 
-/// Like the functions of the same names above, but read the facts of `problem` first.
+/// These functions first read the facts of `problem`, then do the same as the functions above that take facts.
 Outcome<Schedule> priorSchedule(const KernelProblem &problem, const std::optional<AlgorithmChoice> &only = {});
 /// Predicted cycles of the kernel with the prior's schedule.
 Outcome<double> predictCycles(const KernelProblem &problem);

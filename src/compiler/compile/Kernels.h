@@ -124,7 +124,7 @@ private:
   /// By identity of the kernel; null members: there is no such kernel.
   mutable std::map<std::string, TypicalKernel> typicalKernels;
 
-  /// Object code of the kernels in `used`, by index.
+  /// Object code of kernels, by their index in `used`.
   struct Objects {
     std::vector<std::vector<char>> code;
     std::vector<std::string> texts; // text of each kernel in generic form; "" where nothing needs it

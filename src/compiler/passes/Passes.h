@@ -28,9 +28,9 @@ void staticOperands(mlir::ModuleOp module);
 /// Evaluates operators with constant operands by their references. Leaves an operator to run time if its result is much
 /// larger than its operands, unless all elements of the result are equal.
 void foldConstants(mlir::ModuleOp module);
-/// Like foldConstants, but keeps weights of matrix products that are stored as 4-bit or 8-bit integers as integers
-/// (ir/PackedWeights.h), because such products wait for memory to deliver their weights. For levels that fuse the
-/// conversion operators into the product's kernel.
+/// Evaluates operators with constant operands like foldConstants, but leaves weights of matrix products that are stored
+/// as 4-bit or 8-bit integers (ir/PackedWeights.h) as integers, because such products wait for memory to deliver their
+/// weights. For levels that fuse the conversion operators into the product's kernel.
 void foldUnpacked(mlir::ModuleOp module);
 
 /// Replaces inputs and results without elements by constants, drops them from concatenations, and removes operators

@@ -1,4 +1,4 @@
-// Utilities of passes.
+// Functions that several passes need.
 #pragma once
 
 #include "ir/Bridge.h"

@@ -13,8 +13,8 @@ namespace lathe::quantize {
 struct Fidelity {
   size_t inputs = 0;
   double cosine = 1, leastCosine = 1; // mean and smallest cosine similarity between the outputs of the two models
-  /// The same similarities after subtracting the float model's mean output over all inputs from both outputs, which
-  /// removes the part that all outputs have in common. 1 for a single input.
+  /// Mean and smallest cosine similarity after subtracting the float model's mean output over all inputs from both
+  /// outputs, which removes the part that all outputs have in common. 1 for a single input.
   double centred = 1, leastCentred = 1;
   size_t decisions = 0; // number of decisions (index of the largest output): one per input, or one per row
   size_t changed = 0;   // number of decisions that differ between the models

@@ -96,7 +96,7 @@ std::string canonicalSchedule(const std::string &text);
 std::string schedulesHelp();
 std::string schedulesHelp(const std::string &name);
 
-/// The text of docs/generated/schedules.md.
+/// Returns the text of docs/generated/schedules.md.
 std::string schedulesPage();
 
 } // namespace lathe

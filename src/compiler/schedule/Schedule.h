@@ -28,7 +28,7 @@ struct Schedule {
   /// parameters.
   int64_t number(const std::string &name, int64_t fallback) const;
 
-  /// The canonical text.
+  /// Returns the canonical text of the schedule.
   std::string str() const;
   /// Parses the syntax: any algorithm and parameter, each parameter once. A value in the form in
   /// which str() prints numbers is a number; every other value is a word. Throws Error with the

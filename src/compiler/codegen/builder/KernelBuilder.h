@@ -32,7 +32,7 @@ public:
   /// writes; the others are marked readonly.
   KernelBuilder(mlir::MLIRContext *context, const Target &target, std::string name, std::vector<bool> writable,
                 unsigned dimCount, bool relaxedMath = false);
-  /// Like the first constructor, with the context, target and relaxedMath of `problem`.
+  /// Creates the module and the body function with the context, target and relaxedMath of `problem`.
   KernelBuilder(const KernelProblem &problem, std::string name, std::vector<bool> writable, unsigned dimCount);
   /// Ends the body of the kernel and returns the module.
   mlir::OwningOpRef<mlir::ModuleOp> finish();

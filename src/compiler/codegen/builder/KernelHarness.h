@@ -20,7 +20,7 @@ public:
 
   /// The value of an extent: a constant, or a number that the caller passes at run time.
   Value extent(const Dim &dim);
-  /// offset + index * stride
+  /// Returns offset + index * stride.
   Value advance(Value offset, Value index, const Dim &stride);
   Value divide(Value x, Value y); // x / y for operands that are not negative
   Value remainder(Value x, Value y);
@@ -31,7 +31,7 @@ public:
   /// Calls body(first indices, lo, hi) for every work item of this slot. The work item has one index of every axis
   /// before `units.axis`, and the range [lo, hi) of that axis.
   void forUnits(const Space &space, const Units &units, const std::function<void(Values, Value lo, Value hi)> &body);
-  /// The same for the work items [first, last).
+  /// Calls body(first indices, lo, hi) as above, but for the work items [first, last).
   void forUnits(const Space &space, const Units &units, Value first, Value last,
                 const std::function<void(Values, Value lo, Value hi)> &body);
 

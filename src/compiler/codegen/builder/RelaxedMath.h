@@ -25,14 +25,14 @@ bool applies(KernelBuilder &kernel, mlir::Value x);
 
 // Functions of `x`, a scalar or vector of f32.
 mlir::Value exp(KernelBuilder &kernel, mlir::Value x);
-/// e^x for x <= 0.
+/// e^x for x <= 0, relaxed.
 mlir::Value expNegative(KernelBuilder &kernel, mlir::Value x);
 mlir::Value sigmoid(KernelBuilder &kernel, mlir::Value x);
 mlir::Value tanh(KernelBuilder &kernel, mlir::Value x);
 mlir::Value erfBrief(KernelBuilder &kernel, mlir::Value x);
 /// 1 / x. Scalars, and targets without the instruction, divide.
 mlir::Value reciprocal(KernelBuilder &kernel, mlir::Value x);
-/// 1 / sqrt(x).
+/// 1 / sqrt(x), relaxed.
 mlir::Value reciprocalSqrt(KernelBuilder &kernel, mlir::Value x);
 
 } // namespace lathe::relaxed

@@ -17,7 +17,8 @@ inline void forRuns(KernelBuilder &k, mlir::Value lo, mlir::Value hi, int64_t si
   });
 }
 
-/// The same for ranges whose size is known at run time. The size must be positive if [lo, hi) is not empty.
+/// Divides all numbers into ranges of `size` like the function above, for a size that is known only at run time. The
+/// size must be positive if [lo, hi) is not empty.
 inline void forRuns(KernelBuilder &k, mlir::Value lo, mlir::Value hi, mlir::Value size,
                     const std::function<void(mlir::Value, mlir::Value, mlir::Value)> &body) {
   auto quotient = [&](mlir::Value x) -> mlir::Value { return k.b.create<mlir::arith::DivUIOp>(k.loc, x, size); };

@@ -43,7 +43,7 @@ public:
   /// Divides `units` equal work items over the threads and returns the prediction. `exposed`: the share of the wait for
   /// data that computing does not hide, if there is enough to compute.
   Prediction finish(double units, double exposed) const;
-  /// The same for work items whose last one along an axis may be smaller.
+  /// Divides work items over the threads and returns the prediction; the last work item along an axis may be smaller.
   Prediction finish(std::span<const WorkAxis> items, double exposed) const;
 
 private:
@@ -76,7 +76,7 @@ struct Reduction {
 };
 /// Cycles of one call whose operands are in the innermost cache.
 double reductionCycles(const Target &target, const Reduction &reduction);
-/// Bytes of the machine code of the call.
+/// Bytes of machine code for the call.
 double reductionCode(const Reduction &reduction);
 
 /// Cycles to start, post-process (epilogue) and store the results of a register block.

@@ -45,7 +45,7 @@ protected:
   ScalarBuilder scalar(Value like) { return ScalarBuilder(k, plan.compute, plan.compute, like); }
   Value extent(const Dim &dim) { return dims.value(k, dim); }
   Value infinity(mlir::Type type) { return k.constantF(-std::numeric_limits<double>::infinity(), type); }
-  /// ceil(x / y) * y
+  /// Rounds x up to a multiple of y.
   Value roundedUp(Value x, int64_t y) { return k.mul(k.div(k.add(x, y - 1), y), y); }
 
   // ---- Operands ----

@@ -5,12 +5,12 @@
 
 namespace lathe {
 
-/// The operators of the family.
+/// The operators that the family "normalize" computes.
 enum class NormKind { layer, rms, instance, group, lp };
 
 /// The operation of a kernel, and the space over which its loops run.
 struct NormalizePlan {
-  /// The role of an axis of the space.
+  /// What an axis of the space counts.
   enum Axis : int {
     outer,  // axes whose every index has its own statistics (mean, variance or norm)
     walked, // axes over which one statistic is taken

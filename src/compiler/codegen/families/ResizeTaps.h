@@ -31,7 +31,7 @@ public:
   int64_t count() const { return fixed; }
   /// Place of the first byte behind the table in scratch.
   Dim end() const { return weightsPlace + capacity * padded * 4; }
-  /// Extents that the code needs at run time.
+  /// Extents that the code of the table needs at run time.
   Dims extents() const;
 
   /// Emits the code that writes the table, and returns the number of taps as a value of the code.

@@ -25,7 +25,7 @@ bool turnsChannels(mlir::Operation *op);
 /// Describes such a conversion or transpose for the report. The name of the kernel is left empty.
 PipelineReport::Conversion describeConversion(mlir::Operation *convert);
 
-/// True if a value of @main is blocked.
+/// True if at least one value of @main is blocked.
 bool hasLayouts(mlir::func::FuncOp main);
 /// True if every blocked value of @main is blocked along axis 1 with the block size that `blocks` states for it.
 bool usesBlocks(mlir::func::FuncOp main, const ChannelBlocks &blocks);

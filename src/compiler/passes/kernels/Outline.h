@@ -10,7 +10,8 @@ namespace lathe {
 /// A kernel function, with the values of @main that a call passes to it and the values that the call replaces.
 struct OutlinedKernel {
   mlir::func::FuncOp function;
-  llvm::SmallVector<mlir::Value> arguments, results; // values of @main
+  /// Values of @main that the call passes, and that its results replace.
+  llvm::SmallVector<mlir::Value> arguments, results;
 };
 
 /// Copies the group into a new private function at the end of the module, with the attributes that

@@ -39,8 +39,8 @@ public:
   mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what) {
     return bindUnknown(value, what, vectorOf(value), [](const Dim &) { return true; });
   }
-  /// Like the function above, but an element keeps its known value only if `counts` returns true for it; the other
-  /// extents come from `vector`.
+  /// Makes extents of the elements of `value` like the function above, but an element keeps its known value only if
+  /// `counts` returns true for it; the other extents come from `vector`.
   mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what, mlir::Value vector,
                           llvm::function_ref<bool(const Dim &)> counts);
   /// A vector that joins elements of `parts`: element j of parts[i] goes to position at[i][j].
@@ -70,7 +70,7 @@ std::string extentName(mlir::Operation *op, llvm::StringRef what, UniqueNames &s
 /// `op` knows the extents. In BindShapes.cpp, operands state the result's extents. In BindSelection.cpp, elements of
 /// the operands decide them.
 std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, ExtentBuilder &b);
-/// Defined in BindResize.cpp.
+/// results of a resize, in BindResize.cpp
 std::optional<llvm::SmallVector<mlir::Value>> bindResize(mlir::Operation *op, ExtentBuilder &b);
 std::optional<llvm::SmallVector<mlir::Value>> bindSelection(mlir::Operation *op, ExtentBuilder &b);
 
