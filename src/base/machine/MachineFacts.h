@@ -29,17 +29,17 @@ enum class FactSource {
 std::string_view name(FactSource source);
 
 struct CacheFacts {
-  int64_t bytes = 0;                         // capacity of one instance of the cache
-  int lineBytes = 64;                        // size of a cache line in bytes
-  int sharedBy = 1;                          // logical CPUs that share one instance of the cache
-  double readBytesPerCycle = 0;              // streaming reads of one core, in bytes per core cycle
+  int64_t bytes = 0;            // capacity of one instance of the cache
+  int lineBytes = 64;           // size of a cache line in bytes
+  int sharedBy = 1;             // logical CPUs that share one instance of the cache
+  double readBytesPerCycle = 0; // rate at which one core reads a stream from the cache, in bytes per core cycle
   FactSource sizeFrom = FactSource::generic; // source of the values of bytes, lineBytes and sharedBy
   FactSource rateFrom = FactSource::generic;
 };
 
 struct MachineFacts {
-  std::string cpu;                   // LLVM's name: "sapphirerapids"
-  std::string architecture;          // LLVM's name: "x86_64", "aarch64"
+  std::string cpu;                   // LLVM's name of the CPU: "sapphirerapids"
+  std::string architecture;          // LLVM's name of the instruction set: "x86_64", "aarch64"
   std::vector<std::string> features; // usable features among knownFeatures(architecture), sorted
   int cores = 0;                     // physical cores that a process may use; 0: unknown
   int threadsPerCore = 1;            // logical CPUs of one core

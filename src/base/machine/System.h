@@ -9,10 +9,10 @@ namespace lathe {
 std::string firstLine(const std::string &path);
 
 struct SystemFacts {
-  std::string name;                  // as the system spells it: "AMD EPYC 9755"
-  std::string architecture;          // "x86_64"
+  std::string name;                  // name of the CPU as the system spells it: "AMD EPYC 9755"
+  std::string architecture;          // name of the instruction set: "x86_64"
   std::vector<std::string> features; // LLVM's names of the CPU features in /proc/cpuinfo that matter to schedules
-  std::string vendor;                // x86: "AuthenticAMD"
+  std::string vendor;                // x86: vendor of the CPU, "AuthenticAMD"
   int family = 0, model = 0;         // x86: from CPUID; 0: unknown
   int cpu = 0;                       // first logical CPU that this process may use; `caches` are its caches
   int cores = 0;                     // physical cores that this process may use

@@ -23,8 +23,8 @@ struct Command {
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment;
   std::string directory; // working directory of the child; "": the directory of this process
-  /// Words put before the command: {"ssh", "board"}, {"qemu-aarch64", "-L",
-  /// "/usr/aarch64-linux-gnu"}.
+  /// Words put before the command to run it on another machine or in an emulator: {"ssh", "board"}, {"qemu-aarch64",
+  /// "-L", "/usr/aarch64-linux-gnu"}.
   std::vector<std::string> prefix;
   /// True if the prefix passes the rest to a shell as one text (ssh, sh -c). Directory, environment
   /// and arguments are then quoted into that text.
@@ -63,9 +63,9 @@ struct Usage {
 class Child {
 public:
   static Result<std::unique_ptr<Child>> start(const Command &command, const Limits &limits);
-  /// Forks and runs `function` in the child. Bytes that the function writes to `descriptor` arrive
-  /// in `output`; its standard output and error go to `stderrTail`. The child ends without
-  /// destructors, with the returned exit code.
+  /// Forks and runs `function` in the child. Bytes that the function writes to `descriptor` arrive in `output`; its
+  /// standard output and error go to `stderrTail`. The child then ends with the returned exit code, without running
+  /// destructors.
   static Result<std::unique_ptr<Child>> fork(const std::string &who, const std::function<int(int descriptor)> &function,
                                              const Limits &limits);
   ~Child();

@@ -63,12 +63,13 @@ public:
   std::optional<Dim> dividedExactlyBy(const Dim &divisor) const;
 
 private:
-  using Monomial = std::map<std::string, std::pair<std::shared_ptr<const DimAtom>, int>>; // atom text -> atom, power
+  /// From the text of an atom to the atom and its power.
+  using Monomial = std::map<std::string, std::pair<std::shared_ptr<const DimAtom>, int>>;
   struct Term {
     Monomial factors;
     int64_t coefficient = 0;
   };
-  std::map<std::string, Term> terms; // monomial text -> term; no zero coefficients; "" is the constant
+  std::map<std::string, Term> terms; // terms by the text of their monomial ("": the constant); no coefficient is zero
 
   void add(const Term &term);
   static Dim atom(std::shared_ptr<const DimAtom> atom);

@@ -6,7 +6,7 @@
 namespace lathe {
 
 enum class LayoutChoice {
-  automatic,    // what is predicted or measured to be fastest
+  automatic,    // the layout that is predicted or measured to be fastest
   planes,       // row-major: a plane for each channel (NCHW)
   channelsLast, // the channels of a position next to each other (NHWC), filled up to whole vectors
   blocked,      // channels in blocks of one vector

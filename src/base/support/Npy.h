@@ -19,12 +19,12 @@ namespace lathe {
 struct NpyArray {
   ElementType type = ElementType::invalid;
   std::vector<int64_t> dims;
-  std::vector<char> data;           // row-major, little-endian; booleans are 0 or 1
-  std::vector<std::string> strings; // instead of data for ElementType::string, as UTF-8
+  std::vector<char> data;           // elements, row-major and little-endian; booleans are 0 or 1
+  std::vector<std::string> strings; // elements in UTF-8 if the type is ElementType::string; `data` is then empty
 };
 
 struct NpzMember {
-  std::string name; // without ".npy"
+  std::string name; // name of the member without ".npy"
   NpyArray array;
 };
 
@@ -62,7 +62,8 @@ std::vector<char> npyBytes(const NpyView &view);
 void writeNpy(const std::string &path, const NpyView &view);
 
 struct NpzEntry {
-  std::string name; // any text: writeNpz makes it safe (memberNames of support/zip/ArrayNames.h) and adds ".npy"
+  /// Name of the array, any text: writeNpz makes it safe (memberNames of support/zip/ArrayNames.h) and adds ".npy".
+  std::string name;
   NpyView view;
 };
 /// Writes a stored (not deflated) archive. Each member and the whole archive must be below 4 GiB.

@@ -12,7 +12,8 @@
 
 namespace lathe {
 
-/// real = scale * (element - zero point), with one of each, or one for each index of `axis`.
+/// A quantisation: real = scale * (element - zero point). There is one scale and zero point, or one of each for every
+/// index of `axis`.
 struct Quantization {
   std::vector<float> scales;
   std::vector<int64_t> zeroPoints; // zero points, one for each scale

@@ -9,11 +9,11 @@
 namespace lathe {
 
 struct TableColumn {
-  std::string title, unit;           // shown as "median ms"
-  bool alignsRight = false;          // true for columns of numbers
-  int dropOrder = 0;                 // where space is short, columns with the largest order go first; 0: never
-  size_t leastWidth = 0;             // cells may be shortened to this many characters; 0: never
-  std::string keyName;               // name in CSV and JSON; "": follows from title and unit
+  std::string title, unit;  // heading: "median" and "ms" are shown as "median ms"
+  bool alignsRight = false; // true for columns of numbers
+  int dropOrder = 0;     // where space is short, columns with the largest number are left out first; 0: never left out
+  size_t leastWidth = 0; // cells may be shortened to this many characters; 0: never
+  std::string keyName;   // name in CSV and JSON; "": follows from title and unit
   bool inText = true, inData = true; // shown in the text; written to CSV and JSON
 
   TableColumn drop(int order) const;
