@@ -29,8 +29,8 @@ struct ContextOptions {
 /// Description and cost of one instruction of the plan, for the extents that are bound now. Strings and spans live as
 /// long as the model.
 struct InstructionInfo {
-  const char *kind = "";                     // "kernel", "reference", "compute_shape", "if", "loop"
-  std::string_view name;                     // name of the kernel, or operator of the reference
+  const char *kind = ""; // kind of the instruction: "kernel", "reference", "compute_shape", "if", "loop"
+  std::string_view name; // name of the kernel, or operator of the reference
   std::string_view family, shapes, schedule; // only for kernels; "" for other instructions
   std::span<const std::string> nodes;        // source nodes that the instruction computes
   double flops = 0, bytes = 0; // only for kernels; 0 for other instructions, and while extents are unknown
@@ -84,7 +84,7 @@ struct TracedCall {
   enum class Kind {
     instruction,
     body,  // one run of a body of an If or a Loop; `detail`: its index in Plan::blocks
-    images // a batch passes all kernels from `instruction` to `detail` image by image
+    images // an image loop, which runs the kernels from `instruction` to `detail` image by image
   };
   Kind kind = Kind::instruction;
   uint32_t instruction = 0, detail = 0;

@@ -21,7 +21,7 @@ struct SmallFloat {
   bool fnuz;
   bool saturates; // true if a conversion can request saturation (8-bit formats)
 
-  /// Rounds to nearest even. On overflow saturates if requested, else gives infinity or NaN.
+  /// Encodes a number, rounded to nearest even. On overflow saturates if requested, else gives infinity or NaN.
   uint16_t encode(double value, bool saturate) const {
     uint64_t pattern = std::bit_cast<uint64_t>(value);
     uint16_t sign = static_cast<uint16_t>(pattern >> 63 << (bits - 1));

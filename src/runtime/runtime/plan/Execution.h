@@ -1,7 +1,7 @@
 // The implementation of Context: binding of extents and memory to a plan (Ports.cpp, Binding.cpp, Scratch.cpp), values
 // that are placed while it runs (LateMemory.cpp), execution (Execution.cpp, Loops.cpp), times (Trace.cpp), cancelled
-// runs (Cancel.cpp), states between runs (States.cpp), and runs of kernels that a batch passes image by image
-// (ImageLoops.cpp).
+// runs (Cancel.cpp), states between runs (States.cpp), and image loops: kernel calls that run for one image after the
+// other (ImageLoops.cpp).
 #pragma once
 
 #include "runtime/Context.h"
@@ -57,9 +57,9 @@ struct BoundPlan {
     size_t scratchStride = 0;
     std::vector<ElementCheck> checks; // checks in the order of CallKernel::elementRanges
   };
-  /// Consecutive kernel calls of the entry block that a batch passes image by image, so that
-  /// activations between them stay in the caches. Values that live only inside exist once per
-  /// replica; each slot has one replica, for one image at a time.
+  /// An image loop: consecutive kernel calls of the entry block that run image by image. Each slot takes one image
+  /// through all calls before it takes the next image, so that activations between the calls stay in the caches. Values
+  /// that are used only inside the loop exist once per replica; each slot has one replica, for one image at a time.
   struct ImageLoop {
     struct Step {
       const Instruction *instruction;

@@ -1,5 +1,5 @@
-// Decides which kernel calls a batch passes image by image, from the predicted cycles or the measured times of both
-// orders.
+// Decides which kernel calls run image by image and which run for all images of a batch at once, from the predicted
+// cycles or the measured times of both orders.
 #pragma once
 
 #include "support/MemoryLevels.h"

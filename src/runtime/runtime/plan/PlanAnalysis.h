@@ -11,7 +11,7 @@ namespace lathe::runtime {
 /// The instruction that binds a symbol.
 struct SymbolBinding {
   std::string symbol;
-  uint32_t block = 0;       // block of the instruction that binds it
+  uint32_t block = 0;       // block of the instruction that binds the symbol
   uint32_t instruction = 0; // id of the instruction that binds the symbol
   /// The symbol is an extent of a carried value of the loop `instruction`: bound anew before every iteration.
   bool carried = false;

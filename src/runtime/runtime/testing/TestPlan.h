@@ -41,7 +41,7 @@ public:
   void units(uint32_t out, const std::string &count, size_t block = 0);
   void waves(uint32_t out, const std::string &width, const std::string &stages, size_t block = 0);
   void table(uint32_t out, const std::string &count, size_t block = 0);
-  /// Costs of image loops: levels as (bytes, cycles per byte), cycles of a call.
+  /// Sets the costs of image loops: memory levels as (bytes, cycles per byte), and the cycles of a call.
   void imageCosts(const std::vector<std::pair<double, double>> &levels, double callCycles);
   /// Adds a call of `kernel`, a function of this process.
   void relay(LatheKernel kernel, std::vector<uint32_t> buffers, const std::string &width, const std::string &units,
