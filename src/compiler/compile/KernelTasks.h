@@ -20,8 +20,8 @@ struct KernelTask {
   /// Values of the kernel's symbols for measuring it: from --optimize-for, else for height and width of images the
   /// values that costs assume (KernelFacts::assumed), else 1.
   Extents extents;
-  double flops = 0,
-         bytes = 0; // of one call with these extents: operations, and bytes that it reads and writes (bytesMoved)
+  /// Operations of one call with these extents, and the bytes that the call reads and writes (bytesMoved).
+  double flops = 0, bytes = 0;
 };
 
 /// Returns the tasks of a module in the order of their first kernels. Lowers the module to kernels level. Throws Error.

@@ -10,7 +10,7 @@
 //   reciprocalSqrt        2^-13 relative
 //   sigmoid               2^-12 relative
 //   tanh                  2^-12 relative
-//   erfBrief              2^-12 absolute; exactly 1 from 2.9 on but for 2^-20
+//   erfBrief              2^-12 absolute; from 2.9 on the result differs from 1 by at most 2^-20
 //
 // NaN and infinities behave as they do in Math.cpp. Results below 2^-125 may be zero. A reciprocal
 // of a magnitude above 2^126, which is denormal, is zero.
