@@ -31,8 +31,8 @@ public:
 class ReferenceProvider {
 public:
   virtual ~ReferenceProvider() = default;
-  /// Makes operator `op` with encoded attributes (encodeAttrs of ops/Attrs.h). Throws Error for an unknown operator and for
-  /// malformed attributes.
+  /// Makes operator `op` with encoded attributes (encodeAttrs of ops/Attrs.h). Throws Error for an unknown operator and
+  /// for malformed attributes.
   virtual std::unique_ptr<ReferenceOperator> prepare(std::string_view op, std::span<const uint8_t> attrs) const = 0;
 };
 
