@@ -3,9 +3,9 @@
 // along the width statically (each class of tiles knows which of its positions a tap reaches), along height and depth
 // by the bounds of the tap loops.
 //
-// A format that converts operands (codegen/space/ContractionFormat.h) has a slot convert the input rows of one row range
-// into its scratch and run all its work items of that range from there (ConvertedInput.cpp). Blocks of bytes that products
-// take as they are stay where they are.
+// A format that converts operands (codegen/space/ContractionFormat.h) has a slot convert the input rows of one row
+// range into its scratch and run all its work items of that range from there (ConvertedInput.cpp). Blocks of bytes that
+// products take as they are stay where they are.
 #include "codegen/contraction/DirectConv.h"
 
 #include "codegen/contraction/ContractionKernel.h"
@@ -22,7 +22,8 @@ void DirectGenerator::emit() {
     multiplyCorrections();
   if (!plan.held)
     return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
-  // One range of rows after the other: its input is converted or computed for all units that the slot has of it.
+  // Range of rows by range of rows: the input of a range is converted or computed once, for all work items of the range
+  // that the slot has.
   int64_t tiles = conv.groups * plan.tiles.perGroup();
   zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
   k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {

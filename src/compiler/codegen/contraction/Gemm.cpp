@@ -2,7 +2,8 @@
 //
 // A format that converts operands (codegen/space/ContractionFormat.h) has a slot convert the rows of a chunk into its
 // scratch and run all its work items of that chunk from there; a right operand that is not constant is converted as it
-// is copied (packb=1). A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
+// is copied (packb=1). A constant right operand is stored tile by tile, so that a product with one row streams it from
+// memory in order.
 #include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/FormatCode.h"
 #include "codegen/contraction/PackedColumns.h"
@@ -33,7 +34,7 @@ public:
       setPass(k.constant(0));
       return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
     }
-    // All passes over what the slot has of one chunk of rows, then the next chunk.
+    // Chunk of rows by chunk of rows: all passes over the work items of a chunk that the slot has.
     Value firstChunk = k.div(k.begin(), plan.tiles()), endChunk = k.div(k.add(k.end(), plan.tiles() - 1), plan.tiles());
     k.loop(firstChunk, endChunk, 1, [&](Value number) {
       firstUnit = k.max(k.begin(), k.mul(number, plan.tiles()));
@@ -94,7 +95,7 @@ private:
   Value rowSums() { return k.gep(k.scratch(), k.constant(plan.rowSumsStart()), k.b.getI8Type()); }
 };
 
-/// First row of a chunk and the first behind it, of one matrix.
+/// The rows [first, second) of a chunk, counted within its matrix.
 std::pair<mlir::Value, mlir::Value> GemmGenerator::rowsOf(Value chunkNumber) {
   if (!gemm.m.isConstant()) {
     Value size = dims.value(k, plan.evenChunk()), first = k.mul(chunkNumber, size);
@@ -228,7 +229,8 @@ void GemmGenerator::copyColumns(int64_t vectors, int64_t valid, Value from) {
   });
 }
 
-/// Likewise converted, as packColumns does for constants. The last unit may have fewer steps than the others.
+/// Copies one pass of one tile of columns in the same way, but converts it to units. The last unit may have fewer steps
+/// than the others.
 void GemmGenerator::copyUnits(int64_t vectors, int64_t valid, Value from) {
   Value source = k.buffer(gemm.b);
   int64_t group = plan.format.group, rest = lastPass ? gemm.k % group : 0;

@@ -3,12 +3,14 @@
 // and a share of the output channels: it transforms the chunk's input into scratch, then, one tile of output channels
 // after the other, multiplies at each of the (m + 2)^2 points and transforms back into the epilogue.
 //
-// With points > 1, a work item of a first stage computes its share of the points for all tiles and channels, and reads
-// only its share of the weights; a second stage transforms back. Transforms and products stay fp32 with type=bf16.
+// With pointsplit > 1, a work item of a first stage computes its share of the points for all tiles and channels, and
+// reads only its share of the weights; a second stage transforms back. Transforms and products stay fp32 with
+// type=bf16.
 //
 // Weights are transformed in double and stored as f32 or bf16: (m + 2)^2 / 9 of their plain size.
 //
-// Of 8-bit operands everything is exact: F(2x2) in whole numbers, whose sums are four times the results.
+// With 8-bit operands everything is exact: F(2x2) is computed in whole numbers, and its sums are four times the
+// results.
 #include "codegen/builder/Runs.h"
 #include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/FormatCode.h"
