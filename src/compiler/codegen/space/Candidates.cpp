@@ -23,7 +23,7 @@ Numbers withZero(Numbers values) {
   return values;
 }
 
-/// Positions that may count as one row: those of whole rows, and for a pointwise convolution any even cut.
+/// Numbers of positions that may count as one row: whole rows, or, for a pointwise convolution, any even division.
 Numbers widths(const ConvGeometry &conv) {
   constexpr int64_t longest = 400;
   Numbers values = {conv.out[2]};

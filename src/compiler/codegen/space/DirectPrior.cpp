@@ -16,7 +16,8 @@ struct Block {
 };
 
 constexpr int64_t unrolled = 8; // reduction steps per loop iteration
-// A panel of weights that fewer tiles use passes by in order, which the hardware follows by itself.
+// Fewest tiles per panel of weights with which prefetching pays. A panel that fewer tiles use is read in order, and the
+// hardware prefetches it by itself.
 constexpr int64_t leastTiles = 3;
 
 /// What prefetching adds to the time of a tile, as a share of it, when `tiles` of them follow each other on one panel
@@ -331,8 +332,8 @@ private:
     return std::clamp<int64_t>(int64_t(room / (rowBytes + 1)), 1, rows);
   }
 
-  /// Whichever operand is read again should come from the second level, the other passes by once: true if that is the
-  /// input.
+  /// True if the weights should be read once and the input again for each tile of channels; false for the reverse. The
+  /// operand that is read again should come from the second level.
   bool weightsPassOnce(int64_t chunk) const {
     double level = caches.secondLevel;
     double rowsOuter = images * input + weights * (weights > level / 2 ? images * chunksOf(chunk) : 1);
@@ -344,7 +345,7 @@ private:
   /// True if tiles of channels may be the outer loop.
   bool mayTurn() const { return !format.converts && !before && (!conv.open || conv.mergesOpenRows()); }
 
-  /// Input channels a pass, so that a panel lies in the second level; 0: all.
+  /// Number of input channels per pass with which a panel fits the second level; 0: all.
   int64_t reductionCut() const {
     int64_t unit = conv.inBlock ? conv.inBlock : 1, kc = conv.inChannels;
     for (int64_t parts = 2; tileWeights * kc / conv.inChannels > caches.secondLevel * 0.375 && parts <= conv.inChannels;
