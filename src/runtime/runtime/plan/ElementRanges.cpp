@@ -89,7 +89,7 @@ ElementCheck::ElementCheck(ElementType type, int64_t count, const std::vector<in
   bool narrow = type == ElementType::i32;
   for (size_t i = 0; i < period; ++i) {
     int64_t low = std::clamp(least[i], -far64, far64), high = std::clamp(most[i], -far64, far64);
-    empty |= low > high && static_cast<int64_t>(i) < count; // of an element that is there
+    empty |= low > high && static_cast<int64_t>(i) < count; // an existing element has the range
     narrow &= low >= -far32 && high < far32;
   }
   if (empty || (type != ElementType::i32 && type != ElementType::i64) || (type == ElementType::i32 && !narrow))
