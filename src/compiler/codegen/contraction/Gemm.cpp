@@ -229,8 +229,7 @@ void GemmGenerator::copyColumns(int64_t vectors, int64_t valid, Value from) {
   });
 }
 
-/// Copies one pass of one tile of columns in the same way, but converts it to units. The last unit may have fewer steps
-/// than the others.
+/// Copies one pass of one tile of columns likewise, converted to units. The last unit may have fewer steps.
 void GemmGenerator::copyUnits(int64_t vectors, int64_t valid, Value from) {
   Value source = k.buffer(gemm.b);
   int64_t group = plan.format.group, rest = lastPass ? gemm.k % group : 0;
