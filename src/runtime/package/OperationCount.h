@@ -1,4 +1,4 @@
-// Which operations a package counts for its kernels (Kernel.flops of package/plan.fbs).
+// Tells which operations a package counts for its kernels (Kernel.flops of package/plan.fbs).
 #pragma once
 
 #include <string>

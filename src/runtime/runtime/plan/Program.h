@@ -153,7 +153,7 @@ struct Plan {
   std::vector<Range> ranges;
   std::vector<Growth> growths;
   std::vector<Overwrite> overwrites;
-  ImageCosts imageCosts;        // costs by which the runtime decides where a batch passes image by image
+  ImageCosts imageCosts;        // costs by which the runtime decides which calls run image by image
   uint32_t measuredChoices = 0; // operators for which measured times chose layouts or kernels
   std::vector<Rule> rules;
   std::vector<std::string> lateSymbols; // symbols of rules that become known only when a reference returns
