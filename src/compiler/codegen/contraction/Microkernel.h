@@ -77,7 +77,7 @@ private:
   void addChains(Values &acc, int64_t chains);
   void stepOfPairs(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const VectorOperand &b,
                    Value bPointer, int64_t step);
-  /// Type by which addresses in an operand of `type` count.
+  /// The MLIR type in whose size addresses of an operand of `type` count.
   mlir::Type stepType(ElementType type);
   Value at(Value pointer, int64_t elements) { return at(pointer, elements, type); }
   Value at(Value pointer, int64_t elements, ElementType type);
