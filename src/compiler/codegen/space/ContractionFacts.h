@@ -35,7 +35,7 @@ struct ConvGeometry {
   ElementType inputType; // type of the input in memory
   ElementType weightsType;
   Dim images;
-  int64_t groups, inChannels, outChannels; // inChannels and outChannels count the channels of one group
+  int64_t groups, inChannels, outChannels; // groups: number of groups; inChannels, outChannels: channels of one group
   Axes in, out, kernel, stride, dilation, padBegin;
   int64_t inBlock;  // channels per block of the input; 0: row-major
   int64_t outBlock; // channels per block of the result; 0: row-major

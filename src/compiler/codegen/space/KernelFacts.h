@@ -71,7 +71,7 @@ public:
   /// `inputs` and `outputs` have these values, too.
   std::map<std::string, int64_t> assumed;
 
-  /// The schedule of the prior. Throws Illegal if none is legal.
+  /// Chooses a schedule without search. Throws Illegal if none is legal.
   virtual Schedule prior() const = 0;
   /// Chooses a schedule like prior(), but only among schedules of the given algorithm. Throws Illegal if none is legal.
   /// This implementation serves families with one algorithm.
