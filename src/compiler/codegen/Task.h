@@ -1,5 +1,5 @@
-// Tasks: the work of a kernel as a text that is independent of the code, the key of tuning records
-// (store/Records.h). Equal tasks can use each other's schedules, also across models, builds and the
+// Tasks: texts that describe the work of a kernel independently of its code. They are the keys of tuning records
+// (store/Records.h). Kernels with equal tasks can use each other's schedules, also across models, builds and the
 // laboratory.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace lathe {
 /// raised when a part changes its meaning; older records are then no longer found.
 std::string taskOf(const KernelProblem &problem);
 
-/// The parts of the text of a task.
+/// The parts of a task's text.
 struct TaskParts {
   std::string kernel; // all parts before the threads: "task/2 | conv ... | relu"
   int threads = 1;

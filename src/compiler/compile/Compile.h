@@ -40,8 +40,9 @@ struct CompileOptions : CompileChoices {
   /// Sources of schedules for kernels that have no schedule in the schedule file or in their own text. They are asked
   /// in order; the prior is asked last.
   std::vector<std::shared_ptr<const ScheduleSource>> schedules;
-  /// Measured times, which decide layouts, kernels of two convolutions and the order of batches where they are more
-  /// reliable than predictions (docs/notes/layouts.md). Empty: predictions alone decide.
+  /// Measured times of kernels. Where they are more reliable than predictions (docs/notes/layouts.md), they decide
+  /// layouts, whether two convolutions share a kernel, and the order of images in a batch. Empty: predictions alone
+  /// decide.
   MeasuredTimes measured;
   ExtentOptions extents;   // extents for which a model with symbols is compiled
   int jobs = 1;            // number of threads that compile
@@ -77,10 +78,11 @@ struct CompileReport {
   uint64_t packageBytes = 0, constantBytes = 0, codeBytes = 0;
   uint64_t sourceConstantBytes = 0; // bytes of the constants in the module before compilation
   int kernels = 0, distinctKernels = 0;
-  int cachedKernels = 0;      // distinct kernels found in CompileOptions::kernelCache
-  int layoutConversions = 0;  // number of layout conversions in the plan
-  int measuredChoices = 0;    // sum of PipelineReport::measuredChoices over all passes
-  int timedBatches = 0;       // kernels whose measured times decide how a batch passes: in one call or image by image
+  int cachedKernels = 0;     // number of distinct kernels found in CompileOptions::kernelCache
+  int layoutConversions = 0; // number of layout conversions in the plan
+  int measuredChoices = 0;   // sum of PipelineReport::measuredChoices over all passes
+  /// Number of kernels whose measured times decide whether a batch runs in one call or image by image.
+  int timedBatches = 0;
   double predictedCycles = 0; // predicted core cycles of one run, for all kernels together
   std::vector<LayoutConversion> conversions;
   std::vector<UnconvertedOperator> unconverted;

@@ -23,7 +23,7 @@ public:
 
   /// Uses `folder`, which is created by the first `store`. "": finds and stores nothing.
   KernelCache(const std::string &folder, const Target &target);
-  /// Prunes the folder if something was stored.
+  /// Removes the least recently used entries above `limit` if something was stored.
   ~KernelCache();
   KernelCache(const KernelCache &) = delete;
   KernelCache &operator=(const KernelCache &) = delete;

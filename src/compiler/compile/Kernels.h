@@ -34,7 +34,7 @@ struct CompiledKernel {
   std::vector<std::optional<Packing>> packings;
   /// Symbols in these extents, as kernelSymbols returns them for the function that was generated.
   std::vector<std::string> symbols;
-  size_t code = 0; // index into CodeImage::entries
+  size_t code = 0; // index of its code in CodeImage::entries
 };
 
 /// A library of kernels. Functions with equal bodies, types, open extents and schedules share code. Not thread-safe.

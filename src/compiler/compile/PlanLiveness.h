@@ -10,8 +10,8 @@
 
 namespace lathe {
 
-/// True for an operation whose result has the bytes of its operand, with other extents or in a layout with the same
-/// order (the passes leave only such conversions outside kernels).
+/// True for an operation whose result has the same bytes as its operand, with other extents or in a layout that gives
+/// the same order (the passes leave only such conversions outside kernels).
 bool isView(mlir::Operation *op);
 
 /// Returns the operations of `main` on which its results depend, and the operations that bind symbols in extents. A

@@ -30,7 +30,7 @@ public:
   uint32_t addValue(std::string name, const TensorInfo &info, nn::BlockedAttr layout, plan::Storage storage);
   /// The value of a constant in the form of `packing`; null: row-major. Equal constants exist once.
   uint32_t constantValue(nn::ConstantOp constant, const Packing *packing);
-  /// Adds the row that describes `kernel`, and its code.
+  /// Adds a row for `kernel` to the plan's table of kernels, and the number of its code.
   void addKernelRow(mlir::func::CallOp call, mlir::func::FuncOp function, const CompiledKernel &kernel,
                     const nn::SymbolicShapes &shapes);
 

@@ -115,8 +115,8 @@ void channelShuffle(mlir::ModuleOp module);
 /// of channel ranges. Changes the order of sums.
 void absorbShuffle(mlir::ModuleOp module);
 
-/// Replaces the formula of attention, softmax(scale * q k^T + bias, masked) v, by this operator.
-/// Not for exact math, because factors move.
+/// Replaces the formula of attention, softmax(scale * q k^T + bias, masked) v, by the operator attention. Not used for
+/// exact math, because factors move.
 void recognizeAttention(mlir::ModuleOp module);
 
 /// Moves a reshape of a matrix product's result behind the element-wise operators that follow, so that they fuse into

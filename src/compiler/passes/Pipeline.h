@@ -34,9 +34,9 @@ struct WholeChoice {
 };
 
 struct PipelineOptions {
-  /// Optimisation level. 0: one kernel per operator and only necessary rewrites. 1: folding and
-  /// dead code. 2: fusion. 3: blocked layout and choice of algorithms. 4: as 3 here; the
-  /// code generator relaxes arithmetic (KernelProblem::relaxedMath).
+  /// Optimisation level. 0: one kernel per operator and only necessary rewrites. 1: also folding and dead code. 2: also
+  /// fusion. 3: also the blocked layout and the choice of algorithms. 4: the passes do the same as for 3; the code
+  /// generator also relaxes arithmetic (KernelProblem::relaxedMath).
   int level = 3;
   /// Keeps the results that the definitions of the operators give in source order: no factor or
   /// offset moves into weights, and batch_norm is (x - mean) * (scale / sqrt(var + epsilon)) +

@@ -60,7 +60,7 @@ struct FormerVersion {
 struct Algorithm {
   const char *name;
   int version;
-  const char *family; // kernel family (KernelFamily::name); "" for choices above kernels
+  const char *family; // kernel family (KernelFamily::name); "" for choices of layout and fusion
   const char *summary;
   std::vector<Parameter> parameters;
   std::vector<Constraint> constraints = {};

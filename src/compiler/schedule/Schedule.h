@@ -15,7 +15,7 @@
 namespace lathe {
 
 struct Schedule {
-  std::string algorithm; // "direct", "gemm", "map", ...
+  std::string algorithm; // name of the algorithm: "direct", "gemm", "map", ...
   int version = 1;
   std::map<std::string, int64_t> numbers;   // values of parameters that are numbers: px=14
   std::map<std::string, std::string> words; // values of parameters that are words: outer=rows

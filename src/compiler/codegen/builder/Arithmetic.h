@@ -60,7 +60,7 @@ public:
   Value equal(Value x, double y) { return compare(arith::CmpFPredicate::OEQ, x, number(y)); }
   Value logicalAnd(Value x, Value y) { return make<arith::AndIOp>(x, y); }
   Value logicalOr(Value x, Value y) { return make<arith::OrIOp>(x, y); }
-  /// x limited to [lo, hi]; NaN stays.
+  /// x limited to [lo, hi]; NaN stays NaN.
   Value clamp(Value x, double lo, double hi) {
     x = select(greater(x, hi), number(hi), x);
     return select(less(x, lo), number(lo), x);

@@ -24,9 +24,10 @@ struct ScheduleChoice {
 
 /// Chooses the schedule of a kernel. The pruned space contains the hand rules' schedule of every algorithm that
 /// computes the kernel, and all schedules that a descent over KernelFacts::knobs reaches from the best of them within a
-/// few hundred predictions. Equal facts get equal choices; of equal predictions the rule's schedule is chosen, then the
-/// smaller text. Kernels with open extents keep the rule's schedule, because predictions count these extents as 1. With
-/// `only`, chooses among schedules of that algorithm. Throws Illegal if no schedule is legal.
+/// few hundred predictions. Equal facts get equal choices: if predictions are equal, the rule's schedule is chosen,
+/// then the schedule with the smaller text. Kernels with open extents keep the rule's schedule, because predictions
+/// count these extents as 1. With `only`, chooses among schedules of that algorithm. Throws Illegal if no schedule is
+/// legal.
 ScheduleChoice bestPrediction(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
 
 /// Returns `rule` (the choice of the hand rules) and the legal schedules that the hand rules have for the family's

@@ -15,9 +15,9 @@ LoopNest nestOf(const DirectPlan &plan);
 LoopNest nestOf(const LanewisePlan &plan);
 LoopNest nestOf(const GemmPlan &plan);
 LoopNest nestOf(const TilePlan &plan);
-/// The nest of the products.
+/// The loop nest of the products of a plan of `winograd`.
 LoopNest nestOf(const WinogradPlan &plan);
-/// The nest of the transform of the input.
+/// The loop nest of the transform of the input of a plan of `winograd`.
 LoopNest transformNestOf(const WinogradPlan &plan);
 
 } // namespace lathe

@@ -33,8 +33,8 @@ public:
   /// levels that hold one thread's share of all of them. Data that other threads may have written comes from a level
   /// that cores share. `except`: index of an input to leave out. `most`: maximum bytes counted for each operand.
   void passOperands(int except = -1, double most = std::numeric_limits<double>::infinity());
-  /// Adds reading `bytes` out of a set of `held` bytes that was read before: they come from the innermost level that
-  /// holds the set. `hidden`: the share of the wait that prefetching removes.
+  /// Adds the cost to read `bytes` out of a set of `held` bytes that was read before. They come from the innermost
+  /// level that can hold the set. `hidden`: the share of the wait that prefetching removes.
   void readAgain(double bytes, double held, double hidden = 0);
   /// Adds the cost to read `bytes` for the first time in this run of the network, from memory. `hidden` as in
   /// readAgain.

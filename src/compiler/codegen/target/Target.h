@@ -12,9 +12,9 @@
 namespace lathe {
 
 struct Target {
-  std::string triple;                // "x86_64-unknown-linux-gnu"
-  std::string cpu;                   // LLVM's name: "znver5", "x86-64-v3"
-  std::vector<std::string> features; // LLVM's names of present features, sorted: "avx512f"
+  std::string triple;                // LLVM's target triple: "x86_64-unknown-linux-gnu"
+  std::string cpu;                   // LLVM's name of the CPU: "znver5", "x86-64-v3"
+  std::vector<std::string> features; // LLVM's names of the features that the CPU has, sorted: "avx512f"
   uint64_t featureBits = 0;          // bits of package::CpuFeature for the features and the architecture
   unsigned vectorBits = 128;         // width in bits of the widest vector register that the generator uses
   unsigned vectorRegisters = 16;     // number of vector registers of that width
@@ -30,7 +30,7 @@ struct Target {
   static std::span<const ElementType> blockedTypes();
   /// Number of channels in a block, for values of one of these types. For f32: the lanes of one vector.
   unsigned channelBlock(ElementType type = ElementType::f32) const;
-  /// Vector multiply-add instructions that this target starts per cycle.
+  /// Number of vector multiply-add instructions that start per cycle.
   double fmaPerCycle() const;
   /// Architecture and CPU: "x86_64 znver5".
   std::string str() const;

@@ -107,7 +107,8 @@ private:
   struct Prepared;
 
 public:
-  /// The code of one schedule with operands in place, to be checked and timed among others of the same kernel.
+  /// The code of one schedule with its operands. It can be checked and timed in turn with other schedules of the same
+  /// kernel.
   class Trial {
   public:
     ~Trial();

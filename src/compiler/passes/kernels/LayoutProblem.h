@@ -16,7 +16,7 @@ namespace lathe {
 struct LayoutOperator {
   mlir::Operation *op = nullptr;
   LayoutRule rule;
-  /// Nodes for the layouts that it reads and writes; the sink itself: row-major.
+  /// Nodes for the layouts that the operator reads and writes. The sink itself: the layout is row-major.
   int input = MinCut::sink, output = MinCut::sink;
 
   bool chooses() const { return rule.rowOnly.empty(); }

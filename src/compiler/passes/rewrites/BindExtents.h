@@ -70,7 +70,7 @@ std::string extentName(mlir::Operation *op, llvm::StringRef what, UniqueNames &s
 /// `op` knows the extents. In BindShapes.cpp, operands state the result's extents. In BindSelection.cpp, elements of
 /// the operands decide them.
 std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, ExtentBuilder &b);
-/// results of a resize, in BindResize.cpp
+/// Returns the results of a resize in the same way. Defined in BindResize.cpp.
 std::optional<llvm::SmallVector<mlir::Value>> bindResize(mlir::Operation *op, ExtentBuilder &b);
 std::optional<llvm::SmallVector<mlir::Value>> bindSelection(mlir::Operation *op, ExtentBuilder &b);
 
