@@ -1,4 +1,4 @@
-// Graphs built in C++, over the C functions of lathe/builder.h: one typed function an operator.
+// Builds graphs in C++, on the C functions of lathe/builder.h, with one typed function for each operator.
 //
 //   lathe::builder::Graph net("small");
 //   net.weights("small.safetensors");
@@ -7,8 +7,8 @@
 //   net.output("y", net.relu(conv1));
 //   net.write("small.mlir");
 //
-// An operand is a value, or the name of a weight. Errors are exceptions of type Error. A Graph is a handle: copies are the
-// same graph. It is freed with its last handle. docs/staging.md is the introduction.
+// An operand is a value, or the name of a weight. Errors are exceptions of type Error. A Graph is a handle: a copy is a
+// handle of the same graph, which is freed with its last handle. docs/staging.md is the introduction.
 #pragma once
 
 #include "lathe/builder.h"
@@ -29,7 +29,7 @@
 
 namespace lathe::builder {
 
-/// An error of the library: one line with place, expected and got.
+/// An error of the library. Its text is one line with the place, what was expected and what was found.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -44,10 +44,10 @@ struct Value {
   lathe_value number = LATHE_NO_VALUE;
 };
 
-/// The values of an operator with several results, or a number of results that is its own.
+/// The results of an operator that has several results, or whose number of results varies.
 struct Values : std::vector<Value> {
   Value only() const { return at(0); }
-  /// As an array, for `auto [a, b] = net.top_k(...).as<2>()`.
+  /// The values as an array, for `auto [a, b] = net.top_k(...).as<2>()`.
   template <size_t count> std::array<Value, count> as() const {
     if (size() != count)
       throw Error("the operator has " + std::to_string(size()) + " results, expected " + std::to_string(count));
@@ -79,7 +79,7 @@ struct Extent {
   Extent(int extent) : text(std::to_string(extent)) {}
 };
 
-/// What is said of a node beside its operator (lathe_node_note).
+/// Facts about a node beside its operator (lathe_node_note).
 struct Note {
   std::string name = {};
   Texts types = {}, extents = {};
@@ -87,7 +87,7 @@ struct Note {
 
 namespace detail {
 
-/// An attribute of any kind. An element type that is not given is "" and `mayLack`.
+/// An attribute of any kind. An element type may be left out if it `mayLack`; its text is then "".
 struct Attribute {
   const char *name;
   bool mayLack = false;
@@ -118,7 +118,7 @@ struct Attribute {
   }
 };
 
-/// A note as C reads it. It points into `given`, which outlives it, and into itself.
+/// A note in the form of the C interface. It points into `given`, which must outlive it, and into itself.
 struct RawNote {
   std::string name;
   std::vector<const char *> types, extents;
@@ -142,7 +142,7 @@ inline size_t sizeOf(const std::string &type) {
   return type == "i16" || type == "u16" ? 2 : 1;
 }
 
-/// The elements as bytes of `type`.
+/// Returns the elements as bytes of `type`.
 template <class T> std::vector<char> packed(const std::vector<T> &elements, const std::string &type) {
   std::vector<char> bytes;
   auto put = [&](auto element) {
@@ -169,7 +169,8 @@ template <class T> std::vector<char> packed(const std::vector<T> &elements, cons
 
 } // namespace detail
 
-/// The part of a graph that is no operator. `Graph` is the class of lathe/operators.hpp.
+/// The functions of a graph that add no operator. The class `Graph` of lathe/operators.hpp adds one function for each
+/// operator.
 template <class Graph> class GraphBase {
 public:
   explicit GraphBase(const std::string &name) {
@@ -178,14 +179,15 @@ public:
     graph = std::shared_ptr<lathe_graph>(made, lathe_graph_free);
   }
 
-  /// The same graph, in which names of nodes and weights begin with `prefix` behind the prefix of this one.
+  /// Returns a handle of the same graph that adds `prefix` to names of nodes and weights, behind the prefix of this
+  /// handle.
   Graph at(const std::string &prefix) const {
     Graph inner = static_cast<const Graph &>(*this);
     inner.prefix += prefix;
     return inner;
   }
 
-  /// What names of nodes and weights begin with.
+  /// The beginning of all names of nodes and weights.
   std::string prefix;
 
   Value input(const std::string &name, const std::string &type, const std::vector<Extent> &dims,
@@ -203,16 +205,16 @@ public:
                              quantization.empty() ? nullptr : quantization.c_str()));
   }
 
-  /// Opens the safetensors file of the weights.
+  /// Opens the safetensors file that has the weights.
   void weights(const std::string &path) const { check(lathe_graph_open_weights(graph.get(), path.c_str())); }
-  /// A weight; `type` and `dims` only where the file lacks the type.
+  /// Returns a weight of the file. `type` and `dims` are needed only if the file format lacks the type.
   Value weight(const std::string &name, const std::string &type = "", const std::vector<int64_t> &dims = {}) const {
     Value value;
     check(lathe_graph_weight(graph.get(), (prefix + name).c_str(), type.empty() ? nullptr : type.c_str(), dims.data(),
                              dims.size(), &value.number));
     return value;
   }
-  /// A constant of integers or booleans, and one of reals. A single element fills the extents.
+  /// Return a constant of integers or booleans, or of reals. A single element fills all extents.
   Value integers(const std::vector<int64_t> &elements, const std::string &type,
                  const std::vector<int64_t> &dims) const {
     return constant(detail::packed(elements, type), elements.size(), type, dims);
@@ -221,7 +223,7 @@ public:
     return constant(detail::packed(elements, type), elements.size(), type, dims);
   }
 
-  /// A body is a function of its graph, which it gives inputs and outputs.
+  /// A function that builds a body: it gets the body as a graph and gives it inputs and outputs.
   using Body = std::function<void(Graph)>;
   Values branch(const Operand &condition, const Operands &captured, const Body &thenBody, const Body &elseBody,
                 const Note &note = {}) const {
@@ -234,7 +236,7 @@ public:
                             capacity, count);
     });
   }
-  /// The first `carried` values are passed on from iteration to iteration (lathe_graph_loop).
+  /// The loop passes the first `carried` values on from iteration to iteration (lathe_graph_loop).
   Values loop(const Operand &tripCount, const Operand &condition, const Operands &values, size_t carried,
               const Body &function, const Note &note = {}) const {
     lathe_value trips = resolved(tripCount), goesOn = resolved(condition);
@@ -247,14 +249,14 @@ public:
     });
   }
 
-  /// Writes textual IR, with the weights beside it.
+  /// Writes the graph as textual IR, with the weights in a file beside it.
   void write(const std::string &path) const { check(lathe_graph_write(graph.get(), path.c_str())); }
-  /// Compiles to a package. The graph cannot be used afterwards.
+  /// Compiles the graph to a package. The graph cannot be used afterwards.
   void compile(const std::string &path, const lathe_compile_options *options = nullptr) const {
     check(lathe_graph_compile(graph.get(), path.c_str(), options));
   }
 
-  /// `x` in another layout (nn.convert_layout); `note` states the type of the result.
+  /// Returns `x` in another layout (nn.convert_layout); `note` states the type of the result.
   Value convert_layout(const Operand &x, const Note &note) const {
     return operate("convert_layout", {x}, {}, note).only();
   }
@@ -335,8 +337,8 @@ private:
 
 namespace lathe::builder {
 
-/// What a staged model does as a program: `net OUT.mlir` writes the graph that `build` makes, `net OUT.lathe` compiles it. The
-/// file of weights ("": none) lies beside `source`, or where the second argument says.
+/// The main function of a program that builds one model: `net OUT.mlir` writes the graph that `build` makes, `net
+/// OUT.lathe` compiles it. The file of weights ("": none) lies beside `source`, or where the second argument says.
 inline int run(const char *name, void (*build)(Graph), int argc, char **argv, const std::string &source,
                const std::string &weights) {
   std::string output = argc > 1 ? argv[1] : "";

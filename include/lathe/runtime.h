@@ -95,7 +95,7 @@ typedef struct lathe_tensor {
   size_t rank;
   const int64_t *dims;
   void *data;   /* inputs are only read; strings of inputs are copied */
-  size_t bytes; /* size of `data`; at least the size of the elements, of strings that of their structures */
+  size_t bytes; /* size of `data`; at least the size of the elements (of their structures for strings) */
 } lathe_tensor;
 
 /* ---- Models ----------------------------------------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ LATHE_API void lathe_register_references(void);
    index along `axis`, or 0 if there is one scale. */
 typedef struct lathe_quantization {
   size_t struct_size;
-  size_t count; /* of scales and of zero points: 1, or the extent of `axis`; 0: not quantised */
+  size_t count; /* number of scales and of zero points: 1, or the extent of `axis`; 0: not quantised */
   const float *scales;
   const int64_t *zero_points;
   int64_t axis;
@@ -240,8 +240,8 @@ typedef struct lathe_memory_use {
   uint64_t scratch_bytes;  /* largest scratch of a step, all threads; in the arena unless data-dependent */
   uint64_t output_bytes;   /* outputs owned by the runtime */
   uint64_t copied_bytes;   /* copies of unaligned inputs; values with data-dependent extents */
-  uint64_t constant_bytes; /* mapped, shared by all contexts */
-  uint64_t state_bytes;    /* states between runs; with their full room if they grow in place; since version 3 */
+  uint64_t constant_bytes; /* constants, mapped and shared by all contexts */
+  uint64_t state_bytes;    /* states between runs, with all room of states that grow in place; since version 3 */
 } lathe_memory_use;
 LATHE_API lathe_status lathe_context_memory(const lathe_context *context, lathe_memory_use *use);
 
@@ -251,9 +251,9 @@ LATHE_API lathe_status lathe_context_memory(const lathe_context *context, lathe_
    network, or the keys and values of a decoder. The first run starts from the value of lathe_context_set_input. If it
    is not set, the run starts from zeros, or from the zero point of a quantised input; an axis that grows starts with
    extent 0. Other inputs are set before each run as usual.
-   `max_extent` 0: input and output change places after each run. Above 0: the output continues the input along one axis
-   and grows in place, in memory for `max_extent` positions; a run copies only the new elements. A run that needs more
-   positions fails and changes nothing. Fails for a package whose plan does not let this output grow in place
+   `max_extent` 0: input and output swap their memory after each run. Above 0: the output continues the input along one
+   axis and grows in place, in memory for `max_extent` positions; a run copies only the new elements. A run that needs
+   more positions fails and changes nothing. Fails for a package whose plan does not let this output grow in place
    (docs/state.md). lathe_context_output returns a copy of a state that grows in place. */
 LATHE_API lathe_status lathe_context_keep_state(lathe_context *context, size_t input, size_t output,
                                                 int64_t max_extent);
@@ -275,7 +275,7 @@ typedef struct lathe_profile_row {
   const char *family;   /* kernels: "contraction", ... */
   const char *shapes;   /* kernels */
   const char *schedule; /* kernels */
-  const char *nodes;    /* of the source model, separated by ", " */
+  const char *nodes;    /* nodes of the source model, separated by ", " */
   uint64_t nanoseconds;
   double flops; /* operations; a multiply-accumulate counts as two; 0: unknown */
   double bytes; /* least bytes read and written; 0: unknown */

@@ -17,53 +17,53 @@
 
 namespace lathe {
 
-/// Source of a fact.
+/// Where a fact about the machine comes from.
 enum class FactSource {
-  generic,  // the row of the table for all CPUs of an instruction set
-  table,    // the row of the CPU in the table: published figures
-  measured, // `lathe machine` on this machine
-  fitted,   // the row of the CPU in the table: fitted to the order of timed schedules on that CPU
-  system,   // the operating system
-  file,     // the file of --machine
+  generic,  // from the table's row for all CPUs of an instruction set
+  table,    // from the CPU's row in the table: published figures
+  measured, // measured by `lathe machine` on this machine
+  fitted,   // from the CPU's row in the table: fitted to the order of timed schedules on that CPU
+  system,   // reported by the operating system
+  file,     // read from the file of --machine
 };
 std::string_view name(FactSource source);
 
 struct CacheFacts {
-  int64_t bytes = 0;                         // capacity of one instance
-  int lineBytes = 64;                        // bytes
-  int sharedBy = 1;                          // logical CPUs that share one instance
-  double readBytesPerCycle = 0;              // streaming reads of one core, in bytes per core cycle
-  FactSource sizeFrom = FactSource::generic; // source of bytes, lineBytes and sharedBy
+  int64_t bytes = 0;            // capacity of one instance of the cache
+  int lineBytes = 64;           // size of a cache line in bytes
+  int sharedBy = 1;             // logical CPUs that share one instance of the cache
+  double readBytesPerCycle = 0; // rate at which one core reads a stream from the cache, in bytes per core cycle
+  FactSource sizeFrom = FactSource::generic; // source of the values of bytes, lineBytes and sharedBy
   FactSource rateFrom = FactSource::generic;
 };
 
 struct MachineFacts {
-  std::string cpu;                   // LLVM's name: "sapphirerapids"
-  std::string architecture;          // LLVM's name: "x86_64", "aarch64"
+  std::string cpu;                   // LLVM's name of the CPU: "sapphirerapids"
+  std::string architecture;          // LLVM's name of the instruction set: "x86_64", "aarch64"
   std::vector<std::string> features; // usable features among knownFeatures(architecture), sorted
   int cores = 0;                     // physical cores that a process may use; 0: unknown
   int threadsPerCore = 1;            // logical CPUs of one core
   std::vector<CacheFacts> caches;    // data and unified caches, innermost first; at least one
-  double memoryBytesPerCycle = 0;    // reads of one core from memory, in bytes per core cycle
-  int fmaPerCycle = 2;               // multiply-adds of the widest fp32 vectors started per cycle
-  double bf16PerCycle = 0;           // products of bf16 pairs (vdpbf16ps) started per cycle; 0: not supported
-  int fmaLatency = 4;                // cycles
-  /// Cost of prefetching weights relative to waiting for as many bytes, from 0 to 1;
-  /// multiplications hide the rest.
+  double memoryBytesPerCycle = 0;    // rate at which one core reads memory, in bytes per core cycle
+  int fmaPerCycle = 2;               // multiply-adds of the widest fp32 vectors that start per cycle
+  double bf16PerCycle = 0;           // products of bf16 pairs (vdpbf16ps) that start per cycle; 0: not supported
+  int fmaLatency = 4;                // latency of a multiply-add in cycles
+  /// Cost of prefetching a byte of weights, as a share (0 to 1) of the wait for a byte that is not prefetched.
+  /// Multiplications hide the rest of the wait.
   double readAheadCost = 1;
   FactSource cpuFrom = FactSource::generic, featuresFrom = FactSource::generic, coresFrom = FactSource::generic,
              memoryFrom = FactSource::generic, fmaFrom = FactSource::generic, readAheadFrom = FactSource::generic;
 
-  /// Capacity of cache `level` (0: innermost) for one core in bytes: the capacity of an instance
-  /// divided by its cores. The last cache stands for missing levels.
+  /// Capacity of cache `level` (0: innermost) for one core in bytes: the capacity of an instance divided by the number
+  /// of its cores. Levels beyond the last cache count as the last cache.
   double bytesPerCore(size_t level) const;
-  /// Bytes per cycle that one core reads from cache `level`. The last cache stands for missing
-  /// levels.
+  /// Bytes per cycle that one core reads from cache `level`. Levels beyond the last cache count as the last cache.
   double readRate(size_t level) const;
-  /// The caches and memory for the predictions of waits. The innermost cache counts half, because other data passes
-  /// through it meanwhile and fills the other half.
+  /// The caches and the memory, as predictions of waits see them. The innermost cache counts with half its capacity,
+  /// because other data passes through it meanwhile and fills the other half.
   MemoryLevels memoryLevels() const;
-  /// The innermost cache that several cores share; the number of caches if none is: they share memory.
+  /// Index of the innermost cache that several cores share. If no cache is shared: the number of caches, which stands
+  /// for memory.
   size_t sharedLevel() const;
 
   /// Sizes and sharing of the caches: "L1=48K/1 L2=2M/1 L3=105M/32" (capacity / logical CPUs that
@@ -73,7 +73,7 @@ struct MachineFacts {
   std::string identity() const { return cpu + " " + cachesText(); }
 };
 
-/// A fact for people: name, value with unit, source.
+/// One fact as a row for people: its name, its value with unit, and its source.
 struct FactRow {
   std::string fact, value, source;
 };
@@ -83,17 +83,18 @@ std::vector<FactRow> describeFacts(const MachineFacts &machine);
 /// unknown architecture.
 const std::vector<std::string> &knownFeatures(const std::string &architecture);
 
-/// Returns the facts of `cpu` (LLVM's name) from the table, with the caches of the table. `caches`
-/// are the caches that the system reports, or empty; they find the row of a CPU whose name a
-/// virtual machine hides. If the table has no row for `cpu`, or the two innermost caches of its row
-/// differ from `caches`, a row of the same instruction set whose two innermost caches are equal to
-/// `caches` is used instead. If there is none, the row of `cpu` is used, else the generic row of
-/// the instruction set, which `architecture` and `features` determine.
+/// Returns the facts of `cpu` (LLVM's name) from the table. `caches` are the caches that the system reports, or empty;
+/// they find the row of a CPU whose name a virtual machine hides. The row is chosen in this order:
+/// 1. the row of `cpu`, if its two innermost caches are equal to `caches` or `caches` is empty;
+/// 2. a row of the same instruction set whose two innermost caches are equal to `caches`;
+/// 3. the row of `cpu`;
+/// 4. the generic row of the instruction set, which `architecture` and `features` determine.
+/// The sizes of caches in the result are the sizes in that row, not those in `caches`.
 MachineFacts machineFromTable(const std::string &cpu, const std::string &architecture,
                               const std::vector<std::string> &features, const std::vector<CacheFacts> &caches = {});
 
-/// Facts as a JSON object, the form of --machine. Rates are "read_bytes_per_cycle"; sources are
-/// beside the values.
+/// The facts as a JSON object in the form of a --machine file. Rates are "read_bytes_per_cycle"; the source of each
+/// value is beside the value.
 nlohmann::json toJson(const MachineFacts &machine);
 /// Parses the text of a file: the object of toJson, alone or as "facts" in the output of `lathe
 /// machine --json`. "cpu" and "architecture" are required; other missing facts come from the table.

@@ -11,8 +11,9 @@
 //   the larger size for server cores and the smaller size for other cores.
 // Third levels differ between models of one core; a row states a third level only if all models have it.
 //
-// The number of `vdpbf16ps` per cycle was measured on Zen 5 and Sapphire Rapids (docs/notes/bf16.md). Zen 4, whose pipes
-// are half as wide, has half of Zen 5's. Cooper Lake is assumed to equal Sapphire Rapids. 0: no such instruction.
+// The number of `vdpbf16ps` per cycle was measured on Zen 5 and Sapphire Rapids (docs/notes/bf16.md). Zen 4, whose
+// pipes are half as wide, has half the number of Zen 5. Cooper Lake is assumed to equal Sapphire Rapids. 0: no such
+// instruction.
 //
 // No guide states some rates. Fitted rates are the values with which the priors rank timed schedules best.
 // A measured stream of loads may be slower or faster. docs/notes/avx2.md and docs/kernels.md have the measurements.

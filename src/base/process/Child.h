@@ -17,13 +17,14 @@
 
 namespace lathe::process {
 
-/// A program to start. The child inherits this environment, with `environment` on top.
+/// A program to start. The child inherits the environment of this process; `environment` adds variables and replaces
+/// inherited ones of the same name.
 struct Command {
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment;
-  std::string directory; // working directory of the child; "": the same as ours
-  /// Words put before the command: {"ssh", "board"}, {"qemu-aarch64", "-L",
-  /// "/usr/aarch64-linux-gnu"}.
+  std::string directory; // working directory of the child; "": the directory of this process
+  /// Words put before the command to run it on another machine or in an emulator: {"ssh", "board"}, {"qemu-aarch64",
+  /// "-L", "/usr/aarch64-linux-gnu"}.
   std::vector<std::string> prefix;
   /// True if the prefix passes the rest to a shell as one text (ssh, sh -c). Directory, environment
   /// and arguments are then quoted into that text.
@@ -32,18 +33,20 @@ struct Command {
   std::string str() const;
 };
 
-/// Limits of a process. Zero means unlimited.
+/// Limits on the resources of a process. Zero means unlimited.
 struct Limits {
-  double wallSeconds = 0;        // lifetime, paused time included
-  double cpuSeconds = 0;         // enforced by the kernel, rounded up to whole seconds
-  int64_t residentBytes = 0;     // checked every 20 ms while a caller waits for the process, and at its end
-  int64_t addressSpaceBytes = 0; // enforced by the kernel: allocations beyond it fail in the process
+  double wallSeconds = 0; // largest time from start to end in seconds, paused time included
+  double cpuSeconds = 0;  // largest CPU time in seconds; enforced by the kernel, rounded up to whole seconds
+  /// Largest resident memory; checked every 20 ms while a caller waits for the process, and at its end.
+  int64_t residentBytes = 0;
+  /// Largest address space; enforced by the kernel: allocations beyond it fail in the process.
+  int64_t addressSpaceBytes = 0;
 };
 
 /// Resources that a process has used so far, or in total once it has ended.
 struct Usage {
   double wallSeconds = 0;
-  /// Of the process and its living descendants; once it has ended, of the process and the
+  /// CPU time of the process and its living descendants. Once the process has ended: CPU time of the process and of the
   /// descendants whose end was waited for.
   double cpuSeconds = 0;
   int64_t peakResidentBytes = 0;
@@ -60,9 +63,9 @@ struct Usage {
 class Child {
 public:
   static Result<std::unique_ptr<Child>> start(const Command &command, const Limits &limits);
-  /// Forks and runs `function` in the child. Bytes that the function writes to `descriptor` arrive
-  /// in `output`; its standard output and error go to `stderrTail`. The child ends without
-  /// destructors, with the returned exit code.
+  /// Forks and runs `function` in the child. Bytes that the function writes to `descriptor` arrive in `output`; its
+  /// standard output and error go to `stderrTail`. The child then ends with the returned exit code, without running
+  /// destructors.
   static Result<std::unique_ptr<Child>> fork(const std::string &who, const std::function<int(int descriptor)> &function,
                                              const Limits &limits);
   ~Child();
@@ -88,13 +91,13 @@ public:
   pid_t id() const { return pid; }
   Usage usage() const;
 
-  std::string input;  // bytes not yet written to its stdin
-  std::string output; // bytes from its stdout that the caller has not removed yet
+  std::string input;  // bytes that still have to be written to the child's stdin
+  std::string output; // bytes from the child's stdout that the caller has not removed yet
   std::string stderrTail;
   std::string who;
   /// Time that a process gets to stop or end after a signal, in seconds.
   double signalGraceSeconds = 10;
-  bool outputMayEnd = false; // false: a process that closes its output has two seconds to exit
+  bool outputMayEnd = false; // true: a child may close its output and go on; false: it then has two seconds to exit
 
 private:
   Child() = default;
@@ -113,11 +116,11 @@ private:
   void watchOver(pid_t started);
 
   pid_t pid = 0;
-  std::optional<Cleanup> cleanup; // ends the group when a signal ends us
+  std::optional<Cleanup> cleanup; // ends the process group if a signal ends this process
   int stdinPipe = -1, stdoutPipe = -1, stderrPipe = -1;
   bool stopped = false;
   Limits limits;
-  int64_t inheritedResidentBytes = 0; // resident bytes of this process when it forked
+  int64_t inheritedResidentBytes = 0; // resident bytes of this process when it forked the child
   Clock::time_point started;
   Usage final;
 };

@@ -10,17 +10,17 @@
 namespace lathe::process {
 
 enum class FailureKind {
-  couldNotStart,  // no such program, no permission, no such directory
-  exited,         // exited before it answered; see exitCode
-  crashed,        // ended by a signal that this process did not send; see signal
-  timedOut,       // no answer in time, or wall-clock limit exceeded; see seconds
-  cpuExceeded,    // CPU limit exceeded; see seconds
-  memoryExceeded, // memory limit exceeded; bytes is the limit
-  garbage,        // its output is not a message; detail is the beginning of the output
-  threw,          // reported an error itself (a forked function: an exception); detail is the text
+  couldNotStart,  // the program could not start: no such program, no permission, no such directory
+  exited,         // the process exited before it answered; `exitCode` has its exit code
+  crashed,        // a signal that this process did not send ended the process; `signal` has its number
+  timedOut,       // no answer in time, or the wall-clock limit was exceeded; `seconds` has the limit
+  cpuExceeded,    // the CPU limit was exceeded; `seconds` has the limit
+  memoryExceeded, // the memory limit was exceeded; `bytes` has the limit
+  garbage,        // the output of the process is not a message; `detail` has the beginning of the output
+  threw,          // the process reported an error (a forked function: an exception); `detail` has the text
 };
 
-/// "crashed", "timed_out", ... as stored and written to JSON.
+/// The text of a kind in stored records and JSON: "crashed", "timed_out", ...
 std::string_view name(FailureKind kind);
 
 struct Failure {
@@ -29,9 +29,9 @@ struct Failure {
   int signal = 0;
   double seconds = 0;
   int64_t bytes = 0;
-  std::string who; // the command, for messages
+  std::string who; // the command that failed, for messages
   std::string detail;
-  std::string stderrTail; // the last kilobytes of its standard error
+  std::string stderrTail; // the last kilobytes of the standard error of the process
 
   /// One line: "'lathe-runner-onnxruntime' was ended by signal 11 (Segmentation fault); it last
   /// said: ...".

@@ -1,10 +1,10 @@
-// How a kernel passes the images of a batch.
+// The order in which a kernel computes the images of a batch.
 #pragma once
 
 namespace lathe {
 
-/// `call`: all images in one call of the kernel. `images`: each thread takes one image after the other, as in an image loop
-/// of the runtime.
+/// `call`: all images in one call of the kernel. `images`: each thread takes one image after the other, as in an image
+/// loop of the runtime.
 enum class BatchOrder { call, images };
 
 } // namespace lathe

@@ -29,15 +29,15 @@ public:
   static Dim symbol(std::string name);
 
   bool isConstant() const;
-  /// The value. The extent must be constant.
+  /// The value of a constant extent. The extent must be constant.
   int64_t constant() const;
-  /// The value, or `fallback` if it depends on a symbol.
+  /// The value of a constant extent; `fallback` if the extent depends on a symbol.
   int64_t constantOr(int64_t fallback) const { return isConstant() ? constant() : fallback; }
 
-  /// Evaluates the polynomial; `lookup` returns the value of each symbol.
+  /// The value of the polynomial; `lookup` returns the value of each symbol.
   int64_t evaluate(const std::function<int64_t(const std::string &)> &lookup) const;
 
-  /// Replaces each symbol for which `lookup` returns an extent.
+  /// Replaces each symbol for which `lookup` returns an extent by that extent.
   Dim substitute(const std::function<std::optional<Dim>(const std::string &)> &lookup) const;
 
   /// Appends the names of all symbols in this extent to `names`, without duplicates.
@@ -58,17 +58,18 @@ public:
   /// equal values.
   friend bool operator==(const Dim &a, const Dim &b) { return a.str() == b.str(); }
 
-  /// The exact quotient, if `divisor` divides every coefficient or is a common factor; otherwise
-  /// nothing.
+  /// The quotient if the division is exact, because `divisor` is a number that divides every coefficient or a common
+  /// factor of all terms; otherwise nothing.
   std::optional<Dim> dividedExactlyBy(const Dim &divisor) const;
 
 private:
-  using Monomial = std::map<std::string, std::pair<std::shared_ptr<const DimAtom>, int>>; // atom text -> atom, power
+  /// From the text of an atom to the atom and its power.
+  using Monomial = std::map<std::string, std::pair<std::shared_ptr<const DimAtom>, int>>;
   struct Term {
     Monomial factors;
     int64_t coefficient = 0;
   };
-  std::map<std::string, Term> terms; // monomial text -> term; no zero coefficients; "" is the constant
+  std::map<std::string, Term> terms; // terms by the text of their monomial ("": the constant); no coefficient is zero
 
   void add(const Term &term);
   static Dim atom(std::shared_ptr<const DimAtom> atom);
@@ -81,7 +82,7 @@ using Dims = std::vector<Dim>;
 
 /// Product of all extents (1 for a scalar).
 Dim product(std::span<const Dim> dims);
-/// "1x3x224x224", "Nx3x224x224".
+/// The extents as text: "1x3x224x224", "Nx3x224x224".
 std::string str(std::span<const Dim> dims);
 /// True when every extent is constant. Then `constants` returns the values.
 bool allConstant(std::span<const Dim> dims);

@@ -39,13 +39,13 @@ unsigned bitWidth(ElementType type);
 /// Bytes that `elements` elements occupy, sub-byte types rounded up to whole bytes.
 inline int64_t byteSize(ElementType type, int64_t elements) { return (elements * bitWidth(type) + 7) / 8; }
 
-/// "f32", "i64", "bool", ... as printed everywhere.
+/// The name of a type, as it is printed everywhere: "f32", "i64", "bool", ...
 std::string_view name(ElementType type);
 
-/// Inverse of `name`.
+/// Returns the type with this name; nothing for other texts.
 std::optional<ElementType> elementTypeFromName(std::string_view text);
 
-/// i8 or u8.
+/// True for i8 and u8.
 inline bool isByte(ElementType type) { return type == ElementType::i8 || type == ElementType::u8; }
 bool isFloat(ElementType type);
 bool isSignedInteger(ElementType type);

@@ -32,12 +32,13 @@ template <class... Args> void require(bool condition, fmt::format_string<Args...
     throw Error(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// The step does not apply, for this reason. This is not an error.
+/// The reason why a step does not apply. This is not an error.
 struct NotApplicable {
   std::string reason;
 };
 
-/// Either a value (done) or a reason (not applicable). Errors throw `Error` instead.
+/// The outcome of a step that may not apply: a value (done) or a reason (not applicable). For errors the step throws
+/// `Error` instead.
 template <class T> class Outcome {
 public:
   Outcome(T value) : state(std::move(value)) {}

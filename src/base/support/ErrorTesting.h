@@ -1,4 +1,4 @@
-// Shared by tests of errors.
+// Helpers for tests of error messages.
 #pragma once
 
 #include "support/Error.h"

@@ -32,7 +32,7 @@ private:
   uint64_t id;
 };
 
-/// Delays clean-ups while it lives. Use it between creating a resource and registering its removal.
+/// Delays clean-ups while the object lives. Use it between creating a resource and registering the resource's removal.
 class HoldCleanups {
 public:
   HoldCleanups();

@@ -10,7 +10,7 @@ namespace lathe {
 /// its control group if that is less. Read once.
 uint64_t memoryLimit();
 
-/// "40.0 GiB", "3.5 MiB", "512 bytes".
+/// A number of bytes as text: "40.0 GiB", "3.5 MiB", "512 bytes".
 std::string sizeText(uint64_t bytes);
 
 /// Throws Error "WHAT needs 40.0 GiB, this machine has 31.2 GiB of memory" if `bytes` exceeds

@@ -10,11 +10,12 @@ namespace lathe {
 
 /// A level of the memory hierarchy.
 struct MemoryLevel {
-  double bytes = 0;         // capacity for one core
-  double cyclesPerByte = 0; // wait of one core for a byte; 0: the innermost level, which computing never waits for
+  double bytes = 0; // capacity for one core, in bytes
+  /// Cycles that one core waits for a byte; 0 for the innermost level, which computing never waits for.
+  double cyclesPerByte = 0;
 };
 
-/// Innermost level first; the last one is memory, which holds everything.
+/// The levels of a memory hierarchy, innermost first. The last one is memory, which holds everything.
 class MemoryLevels {
 public:
   MemoryLevels() = default;
@@ -23,15 +24,16 @@ public:
   size_t size() const { return levels.size(); }
   const MemoryLevel &operator[](size_t index) const { return levels[index]; }
 
-  /// The innermost level that holds `bytes`.
+  /// Index of the innermost level that can hold `bytes` bytes.
   size_t levelOf(double bytes) const {
     size_t level = 0;
     while (level + 1 < levels.size() && levels[level].bytes < bytes)
       ++level;
     return level;
   }
-  /// Calls visit(level, share) for a set of `bytes` bytes that is read a second time. `share` is the part that each
-  /// level delivers: as much as the level holds; levels farther away deliver the rest.
+  /// Calls visit(level, share) for the levels that deliver a set of `bytes` bytes when it is read a second time.
+  /// `share` is the part of the set that comes from the level: as much as the level holds, while levels farther away
+  /// deliver the rest.
   template <class Visit> void eachShare(double bytes, const Visit &visit) const {
     double rest = 1;
     for (size_t level = 0; level < levels.size() && rest > 0; ++level) {
@@ -41,7 +43,7 @@ public:
       rest -= kept;
     }
   }
-  /// Cycles for each byte of a set of `bytes` bytes that is read a second time.
+  /// Mean cycles of waiting for each byte of a set of `bytes` bytes that is read a second time.
   double cyclesPerByte(double bytes) const {
     double cycles = 0;
     eachShare(bytes, [&](size_t level, double share) { cycles += share * levels[level].cyclesPerByte; });

@@ -19,30 +19,31 @@ namespace lathe {
 struct NpyArray {
   ElementType type = ElementType::invalid;
   std::vector<int64_t> dims;
-  std::vector<char> data;           // row-major, little-endian; booleans are 0 or 1
-  std::vector<std::string> strings; // instead of data for ElementType::string, as UTF-8
+  std::vector<char> data;           // elements, row-major and little-endian; booleans are 0 or 1
+  std::vector<std::string> strings; // elements in UTF-8 if the type is ElementType::string; `data` is then empty
 };
 
 struct NpzMember {
-  std::string name; // without ".npy"
+  std::string name; // name of the member without ".npy"
   NpyArray array;
 };
 
-/// An array to write: `data` is row-major and little-endian; of strings it points at std::string elements, UTF-8.
+/// An array to write. `data` is row-major and little-endian; for strings it points at std::string elements in UTF-8.
 struct NpyView {
   ElementType type;
   std::span<const int64_t> dims;
   const void *data;
 };
 
-/// The contents of an array's header.
+/// What the header of an array tells.
 struct NpyHeader {
   ElementType type = ElementType::invalid;
   std::vector<int64_t> dims;
 };
 
-/// True for a member of an archive that is to be read. It is asked with the member's name (without ".npy") and header before
-/// the member is unpacked, and may throw Error. None: every member is read.
+/// Decides which members of an archive are read: returns true for a member to read. It is called with the name (without
+/// ".npy") and the header of each member before the member is unpacked, and may throw Error. Empty: every member is
+/// read.
 using NpzWanted = std::function<bool(const std::string &name, const NpyHeader &header)>;
 
 NpyArray readNpy(const std::string &path);
@@ -50,18 +51,19 @@ std::vector<NpzMember> readNpz(const std::string &path, const NpzWanted &wanted 
 /// Parse .npy and .npz from memory. Messages use `name` as the name of the file.
 NpyArray parseNpy(std::span<const char> bytes, const std::string &name);
 std::vector<NpzMember> parseNpz(std::span<const char> bytes, const std::string &name, const NpzWanted &wanted = {});
-/// Reads the header of a .npy file from its first `beginning` bytes. Throws Error unless the file has exactly `fileBytes`,
-/// or memory for them.
+/// Reads the header of a .npy file of `fileBytes` bytes from its first bytes, `beginning`. Throws Error if the header
+/// describes an array of another size, or if memory is too small for the file.
 NpyHeader parseNpyHeader(std::span<const char> beginning, uint64_t fileBytes, const std::string &name);
-/// Longest beginning of a file that `parseNpyHeader` needs.
+/// Number of bytes at the beginning of a file that suffice for `parseNpyHeader`.
 constexpr size_t mostNpyHeaderBytes = 12 + 65535;
 
-/// Returns header and data. Throws Error for an element type that NumPy does not have.
+/// Returns the bytes of a .npy file: header and data. Throws Error for an element type that NumPy does not have.
 std::vector<char> npyBytes(const NpyView &view);
 void writeNpy(const std::string &path, const NpyView &view);
 
 struct NpzEntry {
-  std::string name; // any text: writeNpz makes it safe (memberNames of support/zip/ArrayNames.h) and adds ".npy"
+  /// Name of the array, any text: writeNpz makes it safe (memberNames of support/zip/ArrayNames.h) and adds ".npy".
+  std::string name;
   NpyView view;
 };
 /// Writes a stored (not deflated) archive. Each member and the whole archive must be below 4 GiB.

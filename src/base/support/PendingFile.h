@@ -18,7 +18,8 @@ namespace lathe {
 
 class PendingFile {
 public:
-  /// Throws Error where `check` does, and where the file cannot be created.
+  /// Creates the temporary file. Throws Error if `path` cannot be written or is an input, and if the file cannot be
+  /// created.
   explicit PendingFile(std::string path);
   /// Removes the temporary file if `commit` was not called.
   ~PendingFile();

@@ -11,7 +11,8 @@ enum class Precision {
         // nearest, ties to even); sums and all other operators stay fp32
 };
 
-inline constexpr const char *precisionNames[] = {"fp32", "bf16"}; // by the number of the precision
+/// Names of the precisions, in the order of their numbers.
+inline constexpr const char *precisionNames[] = {"fp32", "bf16"};
 inline std::string name(Precision precision) { return precisionNames[static_cast<int>(precision)]; }
 /// Inverse of `name`. Every text but "bf16" gives fp32; the command line has checked the text.
 inline Precision precisionOf(const std::string &name) { return name == "bf16" ? Precision::bf16 : Precision::fp32; }

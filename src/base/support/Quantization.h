@@ -12,16 +12,17 @@
 
 namespace lathe {
 
-/// real = scale * (element - zero point), with one of each, or one for each index of `axis`.
+/// A quantisation: real = scale * (element - zero point). There is one scale and zero point, or one of each for every
+/// index of `axis`.
 struct Quantization {
   std::vector<float> scales;
-  std::vector<int64_t> zeroPoints; // as many as scales
+  std::vector<int64_t> zeroPoints; // zero points, one for each scale
   int64_t axis = 0;
   bool perChannel() const { return scales.size() > 1; }
   bool operator==(const Quantization &other) const = default;
 
-  /// "0.5 * (q - 3)"; by channel "0.5 * (q - 3), 0.25 * (q - 0) along axis 1". Floats have the fewest digits that read
-  /// back as the same number.
+  /// The text form: "0.5 * (q - 3)", or by channel "0.5 * (q - 3), 0.25 * (q - 0) along axis 1". Floats have the fewest
+  /// digits that read back as the same number.
   std::string str() const {
     std::string text;
     for (size_t i = 0; i < scales.size(); ++i)

@@ -9,11 +9,11 @@
 namespace lathe {
 
 struct TableColumn {
-  std::string title, unit;           // shown as "median ms"
-  bool alignsRight = false;          // for numbers
-  int dropOrder = 0;                 // where space is short, columns with the largest order go first; 0: never
-  size_t leastWidth = 0;             // cells may be shortened to this many characters; 0: never
-  std::string keyName;               // name in CSV and JSON; "": follows from title and unit
+  std::string title, unit;  // heading: "median" and "ms" are shown as "median ms"
+  bool alignsRight = false; // true for columns of numbers
+  int dropOrder = 0;     // where space is short, columns with the largest number are left out first; 0: never left out
+  size_t leastWidth = 0; // cells may be shortened to this many characters; 0: never
+  std::string keyName;   // name in CSV and JSON; "": follows from title and unit
   bool inText = true, inData = true; // shown in the text; written to CSV and JSON
 
   TableColumn drop(int order) const;
@@ -32,13 +32,14 @@ TableColumn numberColumn(std::string title, std::string unit = "");
 /// One cell: the text that is shown, and the value that JSON gets.
 struct TableCell {
   std::string text;
-  std::string json; // JSON text of the value, where it is more than the text ("12.3 MB"); "": the text is the value
+  /// JSON text of the value where the cell shows another text ("12.3 MB"); "": the shown text is the value
+  std::string json;
 
   TableCell(std::string text = {}, std::string json = {}) : text(std::move(text)), json(std::move(json)) {}
   TableCell(const char *text) : text(text) {}
 };
 
-/// How a table is printed.
+/// Style in which a table is printed.
 struct TableStyle {
   size_t width = 0; // characters of a line; 0: no limit
   size_t rows = 0;  // rows printed at most; 0: all
@@ -74,7 +75,7 @@ size_t displayWidth(std::string_view text);
 /// Returns `text` if it needs at most `width` columns, else its beginning and end around "...".
 std::string shortened(std::string_view text, size_t width);
 
-// Cells of CSV files (RFC 4180), a record a line.
+// Reads and writes cells of CSV files (RFC 4180), one record per line.
 
 /// One cell, quoted if necessary; text that spreadsheets would compute gets an apostrophe, which csvCells removes.
 std::string csvCell(std::string_view text);

@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-/// "1 operator", "3 operators", "0 operators". Give `plural` for nouns with an irregular plural.
+/// A counted noun: "1 operator", "3 operators", "0 operators". Give `plural` for nouns with an irregular plural.
 std::string counted(int64_t count, std::string_view noun, std::string_view plural = "");
 
 /// Returns `text` with control characters (escape sequences, line ends, tabs) and invalid UTF-8
@@ -16,11 +16,11 @@ std::string counted(int64_t count, std::string_view noun, std::string_view plura
 /// interpret them.
 std::string printable(std::string_view text);
 
-/// " (did you mean 'grain'?)" for the candidate with the smallest edit distance to `name`; "" where
-/// none is near.
+/// A hint for a misspelt name: " (did you mean 'grain'?)" with the candidate that has the smallest edit distance to
+/// `name`; "" if no candidate is near.
 std::string suggestion(std::string_view name, const std::vector<std::string> &candidates);
 
-/// "a", "a and b", "a, b and c".
+/// A list of words as text: "a", "a and b", "a, b and c".
 std::string listed(const std::vector<std::string> &items, std::string_view conjunction = "and");
 
 } // namespace lathe

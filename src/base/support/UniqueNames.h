@@ -38,7 +38,7 @@ public:
 private:
   std::string separator;
   std::unordered_set<std::string> taken;
-  std::unordered_map<std::string, int> numbers; // per wanted name: the largest number in use
+  std::unordered_map<std::string, int> numbers; // by wanted name: the largest number in use
 };
 
 } // namespace lathe

@@ -5,8 +5,8 @@
 
 namespace lathe {
 
-/// Thrown while a kernel function is read, by a family or lowering that cannot compute it with any
-/// schedule. `readFacts` and `generate` convert it to NotApplicable.
+/// Thrown by a family or lowering that cannot compute a kernel function with any schedule, while it reads the function.
+/// `readFacts` and `generate` convert it to NotApplicable.
 struct Declined {
   std::string reason;
 };

@@ -6,19 +6,19 @@
 
 namespace lathe {
 
-extern const KernelFamily attentionFamily;   // "attention"
-extern const KernelFamily contractionFamily; // "contraction"
-extern const KernelFamily indexedFamily;     // "indexed"
-extern const KernelFamily lrnFamily;         // "lrn"
-extern const KernelFamily mapFamily;         // "elementwise"
-extern const KernelFamily movementFamily;    // "movement"
-extern const KernelFamily normalizeFamily;   // "normalize"
-extern const KernelFamily poolFamily;        // "pool"
-extern const KernelFamily recurrentFamily;   // "recurrent"
-extern const KernelFamily reductionFamily;   // "reduction"
-extern const KernelFamily resizeFamily;      // "resize"
-extern const KernelFamily scanFamily;        // "scan"
-extern const KernelFamily selectionFamily;   // "selection"
-extern const KernelFamily softmaxFamily;     // "softmax"
+extern const KernelFamily attentionFamily;   // the family "attention"
+extern const KernelFamily contractionFamily; // the family "contraction"
+extern const KernelFamily indexedFamily;     // the family "indexed"
+extern const KernelFamily lrnFamily;         // the family "lrn"
+extern const KernelFamily mapFamily;         // the family "elementwise"
+extern const KernelFamily movementFamily;    // the family "movement"
+extern const KernelFamily normalizeFamily;   // the family "normalize"
+extern const KernelFamily poolFamily;        // the family "pool"
+extern const KernelFamily recurrentFamily;   // the family "recurrent"
+extern const KernelFamily reductionFamily;   // the family "reduction"
+extern const KernelFamily resizeFamily;      // the family "resize"
+extern const KernelFamily scanFamily;        // the family "scan"
+extern const KernelFamily selectionFamily;   // the family "selection"
+extern const KernelFamily softmaxFamily;     // the family "softmax"
 
 } // namespace lathe

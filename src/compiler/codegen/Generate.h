@@ -1,5 +1,5 @@
-// Entry points of the kernel families: from a kernel function of nn operators and a schedule to
-// loops and vectors.
+// Entry points of the kernel families. They make loops and vectors from a kernel function of nn operators and a
+// schedule.
 #pragma once
 
 #include "codegen/Declined.h"
@@ -10,73 +10,76 @@
 
 namespace lathe {
 
-/// Storage of a constant operand in the package.
+/// The form in which a package stores a constant operand.
 struct Packing {
   /// Returns the packed bytes; `data` is the constant in row-major order.
   std::function<std::vector<char>(const nn::ConstantData &data)> pack;
-  std::string text;                          // "OIhw16i16o", for listings and as part of the kernel's identity
-  ElementType stored = ElementType::invalid; // element type of the packed form; invalid: the constant's type
+  std::string text; // name of the form, "OIhw16i16o", for listings and as part of the kernel's identity
+  ElementType stored = ElementType::invalid; // element type of the packed form; invalid: the type of the constant
 };
 
-/// A kernel as loops and vectors, before LLVM.
+/// The code of a kernel as loops and vectors, before it is lowered to LLVM.
 struct GeneratedKernel {
-  mlir::OwningOpRef<mlir::ModuleOp> module; // entry function `kernel`
+  mlir::OwningOpRef<mlir::ModuleOp> module; // module whose function `kernel` is the entry
   Dim units = 1;                            // number of work items
-  Dim scratchBytes = 0;                     // scratch per slot
-  /// Number of stages: the work items divide into that many equal ranges, each of which begins when
-  /// the previous one is done on all slots; all slots then share one scratch. 1: all work items are
-  /// independent.
+  Dim scratchBytes = 0;                     // bytes of scratch for each slot
+  /// Number of stages: equal ranges of the work items, each of which begins when the previous one is done on all slots.
+  /// If there are several stages, all slots share one scratch. 1: all work items are independent.
   Dim stages = 1;
-  /// Number of images: the work items divide into that many equal ranges, one for each index of the
-  /// first axis of all operands and results with the rank of the anchor. 1: unknown.
+  /// Number of images: equal ranges of the work items, one for each index of the first axis. All operands and results
+  /// with the rank of the anchor have this axis. 1: unknown.
   Dim images = 1;
-  /// Of a concatenation: the first work items, which copy the first operand. They need not run if this operand already
-  /// lies at its place in the result.
+  /// For a concatenation: number of the first work items, which copy the first operand. They need not run if this
+  /// operand already lies at its place in the result.
   Dim firstOperandUnits = 0;
-  Dims dims; // run-time extents, in the order in which the code receives them
-  /// One per kernel argument; empty: the argument is used unchanged, in the layout of its type.
+  Dims dims; // extents that are known at run time, in the order in which the code receives them
+  /// By kernel argument: how the argument is packed; empty: it is used unchanged, in the layout of its type.
   std::vector<std::optional<Packing>> packings;
-  Schedule schedule; // with every parameter that the code depends on
+  Schedule schedule; // the schedule, with every parameter on which the code depends
 };
 
-/// The typical value that costs assume for a symbol in the height or width of an image, if none is given: the side of
-/// images for classifiers.
+/// Value that costs assume for a symbol in the height or width of an image if none is given: the usual size of images
+/// for classifiers.
 inline constexpr int64_t typicalImage = 224;
 
-/// A kernel function as passes/kernels/Partition.h makes it: a private func.func of nn operators with attributes
+/// A kernel function in the form that passes/kernels/Partition.h makes, and its target and options. The function is a
+/// private func.func of nn operators with attributes
+///
 ///   nn.family    "contraction", "map", ... (the anchor's `lowering`)
 ///   nn.schedule  schedule as text; absent: the prior chooses
-/// and on each argument
+///
+/// and each argument has
+///
 ///   nn.dims      symbolic extents as texts, for arguments with `?` extents
 ///   nn.constant  unit attribute: the caller always passes a constant
-/// The buffers of the results follow the buffers of the arguments.
+///
+/// The buffers of the kernel are the buffers of the arguments, then the buffers of the results.
 struct KernelProblem : KernelOptions {
   mlir::func::FuncOp function;
   const Target &target;
 };
 
-/// Reads the facts about the function. Declines, with the reason, a function that no schedule of
-/// its family computes; the kernel then stays with references. `legal`
-/// (codegen/space/KernelFacts.h) tells which schedules are legal.
+/// Reads the facts about the function. Declines, with the reason, a function that no schedule of its family computes;
+/// it then runs on references. `legal` (codegen/space/KernelFacts.h) tells which schedules are legal.
 Outcome<std::unique_ptr<KernelFacts>> readFacts(const KernelProblem &problem);
 
-/// The prior's choice among all algorithms or for one. Declines if no schedule is legal, or, with the reason, if that
-/// algorithm cannot compute the kernel.
+/// The prior's choice among all algorithms, or for the algorithm `only`. Declines if no schedule is legal or if that
+/// algorithm cannot compute the kernel, with the reason.
 Outcome<ScheduleChoice> priorChoice(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
-/// The schedule that the prior chooses.
+/// The schedule that priorChoice chooses.
 Outcome<Schedule> priorSchedule(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
 
 /// Generates the code of a schedule. `facts` come from readFacts for the same problem. Declines an
 /// illegal schedule. Throws Error for a schedule that schedule/Algorithms.h does not declare.
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule);
 
-/// Like the functions above, but read the facts of `problem` first.
+/// These functions first read the facts of `problem`, then do the same as the functions above that take facts.
 Outcome<Schedule> priorSchedule(const KernelProblem &problem, const std::optional<AlgorithmChoice> &only = {});
-/// Predicted cycles with the schedule of the prior.
+/// Predicted cycles of the kernel with the prior's schedule.
 Outcome<double> predictCycles(const KernelProblem &problem);
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &schedule);
 
-/// Extents of a kernel argument or result with symbols (from nn.dims).
+/// Extents of an argument of the kernel function; open ones are the symbols of nn.dims.
 Dims dimsOf(mlir::func::FuncOp function, unsigned argument);
 
 /// A kernel family for one kind of device, registered in codegen/Generate.cpp.
@@ -84,7 +87,7 @@ struct KernelFamily {
   const char *name; // records give it in `lowering`
   /// Reads the facts, except those that KernelFacts has for every family. Throws Declined.
   std::unique_ptr<KernelFacts> (*read)(const KernelProblem &problem);
-  /// Generates the code of a legal schedule. `read` and `legal` have found every reason to decline.
+  /// Generates the code of a legal schedule. Declines nothing, because `read` and `legal` have found every reason.
   GeneratedKernel (*generate)(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule);
   DeviceKind device = DeviceKind::host;
 };

@@ -35,9 +35,9 @@ struct Parsed {
   ImportOptions import;
 };
 
-/// Parses the options; null means defaults.
+/// Makes options from the C structure; null means default options.
 Parsed parse(const lathe_compile_options *given);
-/// The error in options that no version of this library understands; "" if there is none.
+/// Returns the error in options that no version of this library accepts; "" if there is none.
 std::string mistakeIn(const lathe_compile_options *given);
 
 } // namespace lathe::capi

@@ -9,20 +9,21 @@
 namespace lathe {
 
 struct Checkpoint {
-  std::string node;       // the node before the cut; a name for cutGraph
-  double flops = 0;       // operations up to and including it, symbols at 1
-  bool separates = false; // later operators read no other earlier result, apart from the graph's inputs
+  std::string node;       // last node before the cut, in the form that cutGraph takes
+  double flops = 0;       // operations of all nodes up to this one, itself included; symbols count as 1
+  bool separates = false; // true if later operators read no earlier result but this one, except inputs of the graph
 };
 
-/// Returns the source nodes after which the network may be cut, in order of execution: the node's operators in @main
-/// depend on an input, and other nodes read exactly one result of them.
+/// Returns the source nodes after which the network may be cut, in order of execution. Such a node has operators in
+/// @main that depend on an input, and other nodes read exactly one of their results.
 std::vector<Checkpoint> checkpoints(mlir::ModuleOp module);
 
-/// Returns the last checkpoint of a scope, "cnn/pool2" of "cnn"; "" where there is none. Names of scopes end before '/' or '.'.
+/// Returns the last checkpoint in a scope: "cnn/pool2" for "cnn". The name of a scope ends before a '/' or '.' of a
+/// node's name. Returns "" if the scope has no checkpoint.
 std::string lastOfScope(mlir::ModuleOp module, const std::string &scope);
 
-/// Returns at most `count` checkpoints that separate, spread evenly over the operations, without
-/// the outputs of the graph.
+/// Returns at most `count` checkpoints with `separates`, spread evenly over the operations of the network. Outputs of
+/// the graph are left out.
 std::vector<Checkpoint> spreadCheckpoints(mlir::ModuleOp module, size_t count);
 
 } // namespace lathe

@@ -26,43 +26,45 @@
 namespace lathe {
 
 struct CompileProgress {
-  std::string what; // "passes", "kernels", "package"
+  std::string what; // the part of the compilation: "passes", "kernels", "package"
   size_t done = 0, total = 0;
-  double seconds = 0; // since the start of compile()
+  double seconds = 0; // time since the start of compile()
 };
 
 struct CompileOptions : CompileChoices {
   CompileOptions() = default;
-  /// Parses the texts about extents. Throws Error for malformed texts.
+  /// Takes over the choices and parses their texts about extents. Throws Error for malformed texts.
   explicit CompileOptions(CompileChoices choices);
 
-  bool shareStorage = true; // PipelineOptions::shareStorage
-  /// Sources that are asked in order for a kernel without a schedule in `schedule` or its own
-  /// text, before the prior.
+  bool shareStorage = true; // sets PipelineOptions::shareStorage
+  /// Sources of schedules for kernels that have no schedule in the schedule file or in their own text. They are asked
+  /// in order; the prior is asked last.
   std::vector<std::shared_ptr<const ScheduleSource>> schedules;
-  /// Measured times, which decide layouts, kernels of two convolutions and the order of batches where they are more
-  /// reliable than predictions (docs/notes/layouts.md). Empty: predictions alone decide.
+  /// Measured times of kernels. Where they are more reliable than predictions (docs/notes/layouts.md), they decide
+  /// layouts, whether two convolutions share a kernel, and the order of images in a batch. Empty: predictions alone
+  /// decide.
   MeasuredTimes measured;
-  ExtentOptions extents;                                 // of a model with symbols
-  int jobs = 1;                                          // threads of the compilation
-  std::string kernelCache;                               // folder of compile/KernelCache.h; "": no cache
-  std::function<void(const CompileProgress &)> progress; // may be empty; called from compiler threads, one at a time
+  ExtentOptions extents;   // extents for which a model with symbols is compiled
+  int jobs = 1;            // number of threads that compile
+  std::string kernelCache; // folder of the cache of compile/KernelCache.h; "": no cache
+  /// Receives the progress; may be empty; called from compiler threads, one at a time.
+  std::function<void(const CompileProgress &)> progress;
 };
 
-/// The plan of one of ExtentOptions::variants.
+/// What was compiled for one of ExtentOptions::variants.
 struct VariantReport {
-  std::string extents; // "N=8"
+  std::string extents; // values of the symbols, "N=8"
   int kernels = 0;
   std::vector<ReferenceUse> references;
 };
 
 /// A conversion between layouts that remains in the plan.
 struct LayoutConversion {
-  std::string node;     // whose result is converted; "": an input of the model
-  std::string from, to; // types
-  std::string reader;   // an operator that reads the converted value; "": none, it is a result
-  int64_t bytes = 0;    // read and written, symbols at 1
-  double cycles = 0;    // predicted core cycles of one run of its kernel
+  std::string node;     // node whose result is converted; "": an input of the model is converted
+  std::string from, to; // types before and after the conversion
+  std::string reader;   // an operator that reads the converted value; "": none does, the value is a result of the model
+  int64_t bytes = 0;    // bytes that the conversion reads and writes, with symbols at 1
+  double cycles = 0;    // predicted core cycles of one run of the conversion's kernel
 };
 
 /// An operator that stays in the layout of the model, with the reason.
@@ -70,58 +72,59 @@ struct UnconvertedOperator {
   std::string node, op, reason;
 };
 
-/// Figures of the general plan. Seconds, bytes and distinct kernels are for the whole package.
+/// Figures of the general plan. Seconds, bytes and distinct kernels count for the whole package.
 struct CompileReport {
   double seconds = 0, passSeconds = 0, codeSeconds = 0;
   uint64_t packageBytes = 0, constantBytes = 0, codeBytes = 0;
-  uint64_t sourceConstantBytes = 0; // constants of the module before compilation
+  uint64_t sourceConstantBytes = 0; // bytes of the constants in the module before compilation
   int kernels = 0, distinctKernels = 0;
-  int cachedKernels = 0;      // distinct kernels found in CompileOptions::kernelCache
-  int layoutConversions = 0;  // conversions in the plan
-  int measuredChoices = 0;    // PipelineReport::measuredChoices, of all passes
-  int timedBatches = 0;       // kernels whose measured times decide how a batch passes: in one call or image by image
-  double predictedCycles = 0; // of all kernels, predicted core cycles of one run
+  int cachedKernels = 0;     // number of distinct kernels found in CompileOptions::kernelCache
+  int layoutConversions = 0; // number of layout conversions in the plan
+  int measuredChoices = 0;   // sum of PipelineReport::measuredChoices over all passes
+  /// Number of kernels whose measured times decide whether a batch runs in one call or image by image.
+  int timedBatches = 0;
+  double predictedCycles = 0; // predicted core cycles of one run, for all kernels together
   std::vector<LayoutConversion> conversions;
   std::vector<UnconvertedOperator> unconverted;
-  std::vector<ReferenceUse> references; // operators that run on references
-  std::map<std::string, int> origins;   // number of kernels by the source of their schedule (FoundSchedule::origin)
-  std::vector<std::string> notes;       // what passes declined, and schedules that were not used, with reasons
+  std::vector<ReferenceUse> references; // operators that run on reference implementations
+  std::map<std::string, int> origins;   // number of kernels for each source of schedules (FoundSchedule::origin)
+  /// What passes declined, and schedules that were not used, one line each with the reason.
+  std::vector<std::string> notes;
   std::vector<VariantReport> variants;
-  std::vector<std::string> symbols;    // of the inputs' extents, with their ranges: "N from 1 to 64"
-  double flops = 0, compiledFlops = 0; // operations of one run, open extents at 1
+  std::vector<std::string> symbols;    // symbols in the extents of the inputs, with their ranges: "N from 1 to 64"
+  double flops = 0, compiledFlops = 0; // operations of one run, all and in compiled kernels, with open extents at 1
   std::string target;
 };
 
-/// Compiles `module`, which is rewritten, and writes the package. Throws Error.
+/// Compiles `module` and writes the package to `outputPath`. The module is rewritten. Throws Error.
 CompileReport compile(mlir::ModuleOp module, const CompileOptions &options, const std::string &outputPath);
 
-/// Compiles to memory.
+/// Compiles `module` like compile, but stores the bytes of the package in `package`.
 CompileReport compileToBytes(mlir::ModuleOp module, const CompileOptions &options, std::vector<char> &package);
 
-/// Levels that can be printed. graph: after the graph passes; kernels: outlined; schedule: all
-/// choices (ScheduleBook.h); loops, llvm, assembly: of every kernel.
+/// Forms in which a module can be printed. graph: after the graph passes; kernels: after outlining; schedule: all
+/// choices (ScheduleBook.h); loops, llvm, assembly: the code of every kernel.
 enum class Level { graph, kernels, schedule, loops, llvm, assembly };
 /// Parses "graph", "kernels", "schedule", "loops", "llvm" or "asm". Throws Error with the valid
 /// names.
 Level levelFromName(const std::string &name);
-/// Writes the module, which is rewritten, at `level` to `path`. Texts of graph and kernels can be
-/// compiled again; their weights are in a second file (ir/ModelText.h). A schedule text can be used
-/// as `schedule`. With an empty path, returns the text without large weights. `written` (may be
-/// null) receives the files written for graph and kernels.
+/// Writes the module at `level` to `path`; the module is rewritten. Texts of graph and kernels can be compiled again;
+/// their weights are in a second file (ir/ModelText.h). A schedule text can be used as `schedule`. With an empty path,
+/// returns the text without large weights. `written` (may be null) receives the files written for graph and kernels.
 std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Level level, const std::string &path = "",
                       std::vector<nn::WrittenFile> *written = nullptr);
 
-/// Runs the passes and tries to generate every kernel, without machine code; for `lathe check`.
+/// Runs the passes and generates the loops of every kernel, but no machine code. For `lathe check`.
 CompileReport checkCompiled(mlir::ModuleOp module, const CompileOptions &options);
 
 /// Lowers the module to kernels level as `compile` does.
 void lowerToKernels(mlir::ModuleOp module, const CompileOptions &options);
 
-/// Throws Error if a line of `schedule` matches nothing in the module. Compiles the kernels of a
-/// copy to find out; does nothing without a `schedule`.
+/// Throws Error if a line of `schedule` matches nothing in the module. To find out, compiles the kernels of a copy of
+/// the module; does nothing without a `schedule`.
 void requireScheduleFits(mlir::ModuleOp module, const CompileOptions &options);
 
-/// The target with the facts of its machine, and the options of kernels.
+/// Return the target with the facts of its machine, and the options of kernels, that follow from `options`.
 Target targetOf(const CompileOptions &options);
 KernelOptions kernelOptionsOf(const CompileOptions &options);
 

@@ -11,58 +11,58 @@ namespace lathe {
 struct Candidate {
   Schedule schedule;
   Prediction prediction;
-  bool chosen = false;  // the compiler chose it
-  bool byPrior = false; // the prior chose it, even if the compiler was given another schedule
-  bool byRule = false;  // the hand rules' schedule: one of the two that the prior chooses from
-  bool byModel = false; // the other one: the schedule with the lowest predicted cost of the pruned space
+  bool chosen = false;  // the compiler uses this schedule
+  bool byPrior = false; // the prior chooses this schedule, even if the compiler was given another one
+  bool byRule = false;  // the schedule of the hand rules, one of the two from which the prior chooses
+  bool byModel = false; // the schedule with the lowest predicted cost in the pruned space, the other one of these two
 
-  /// True for a candidate that is always shown.
+  /// True for a candidate that is always listed.
   bool notable() const { return chosen || byPrior || byRule || byModel; }
 };
 
-/// Points of a space that one constraint declined.
+/// The points of a search space that break one constraint.
 struct DeclinedPoints {
   const Constraint *constraint = nullptr;
   int64_t points = 0;
-  std::string example, reason; // the first of these schedules, and why it is illegal
+  std::string example, reason; // the first of these points as a schedule, and why it is illegal
 };
 
-/// The points of one algorithm's space that were tried.
+/// The part of one algorithm's search space that was tried.
 struct ExploredAlgorithm {
   const Algorithm *algorithm = nullptr;
-  SpaceSize size; // without --precision bf16, schedules that round operands to bf16 do not count as legal
-  std::vector<DeclinedPoints> declined; // most points first
+  SpaceSize size; // size of the space; schedules that round operands count as legal only with --precision bf16
+  std::vector<DeclinedPoints> declined; // illegal points by constraint, most points first
 };
 
 /// How the kernel that computes a node is scheduled.
 struct KernelExplanation {
   std::string kernel;             // name of the function
   std::vector<std::string> nodes; // source nodes that the kernel computes
-  std::string task, family;       // codegen/Task.h, KernelFamily::name
-  bool openExtents = false;       // some extents are known at run time only; predictions are for extent 1
+  std::string task, family;       // text of codegen/Task.h, and name of the kernel family
+  bool openExtents = false;       // true if some extents are known at run time only; predictions count them as 1
   std::string origin;             // source of the chosen schedule: "the prior's rule", "mine.txt, line 3"
   size_t candidates = 0;          // distinct legal schedules that were compared
-  size_t variations = 0;          // of them, legal schedules that differ from the chosen one in one parameter
-  size_t rank = 0;                // 1 + number of candidates with a lower predicted cost than the chosen one
-  std::vector<Candidate> best;    // lowest predicted cost first; notable ones are always included
-  std::vector<ExploredAlgorithm> algorithms; // of the family
+  size_t variations = 0;          // how many of the candidates differ from the chosen schedule in one parameter
+  size_t rank = 0;                // place of the chosen schedule: 1 + number of candidates with a lower predicted cost
+  /// Candidates with the lowest predicted cost, in rising order; notable ones are always included.
+  std::vector<Candidate> best;
+  std::vector<ExploredAlgorithm> algorithms; // the algorithms of the kernel's family
 };
 
 struct Explanation {
-  std::string node;                        // as the caller gave it
-  std::string answer;                      // sentence that names the kernel, or says why no kernel computes the node
+  std::string node;                        // name of the node as the caller gave it
+  std::string answer;                      // a sentence that names the kernel, or says why no kernel computes the node
   std::optional<KernelExplanation> kernel; // empty: no kernel computes the node
 };
 
-/// Limits for the points that are tried in the space of each algorithm. More are drawn where few points are legal (one
-/// in a hundred for `winograd`).
+/// Number of points to try in the search space of each algorithm: 2000, or more until 1000 of them are legal, but at
+/// most 100000. In some spaces few points are legal (one in a hundred for `winograd`).
 inline constexpr Sampling explainSampling{.tried = 2000, .legal = 1000, .most = 100000};
 
-/// Explains the kernel that computes `node`, which is the name of a source node or of a kernel.
-/// Tries points of the space of each algorithm (`explainSampling`) and every schedule that differs
-/// from the chosen one in one parameter. Returns at most `most` candidates besides notable ones.
-/// Lowers the module to kernels
-/// level. Throws Error for an unknown node, and for a node that several kernels compute.
+/// Explains the kernel that computes `node`, which is the name of a source node or of a kernel. Tries points of the
+/// space of each algorithm (`explainSampling`) and every schedule that differs from the chosen one in one parameter.
+/// Returns at most `most` candidates besides notable ones. Lowers the module to kernels level. Throws Error for an
+/// unknown node, and for a node that several kernels compute.
 Explanation explain(mlir::ModuleOp module, const CompileOptions &options, const std::string &node, size_t most = 10);
 
 } // namespace lathe

@@ -23,7 +23,7 @@ public:
 
   /// Uses `folder`, which is created by the first `store`. "": finds and stores nothing.
   KernelCache(const std::string &folder, const Target &target);
-  /// Prunes the folder if something was stored.
+  /// Removes the least recently used entries above `limit` if something was stored.
   ~KernelCache();
   KernelCache(const KernelCache &) = delete;
   KernelCache &operator=(const KernelCache &) = delete;
@@ -37,11 +37,11 @@ public:
   /// Stores `object`. Does nothing if the folder cannot be written.
   void store(const std::string &loops, std::span<const char> object);
 
-  /// Path of the file that has, or would have, the object code of `loops`.
+  /// Path of the file for the object code of `loops`, whether the file exists or not.
   std::string pathOf(const std::string &loops) const;
 
 private:
-  std::string folder, common; // common: prefix of all keys
+  std::string folder, common; // folder of the cache, and the part with which every key begins
   int hits = 0;
   bool stored = false;
 };

@@ -19,27 +19,30 @@ namespace lathe {
 
 /// A compiled kernel in the form that the plan needs.
 struct CompiledKernel {
-  /// `dim`, an extent of this kernel, in the symbols of another function with the same code.
+  /// Rewrites `dim`, an extent of this kernel, with the symbols `others` of another function that has the same code.
   Dim inTermsOf(const std::vector<std::string> &others, const Dim &dim) const;
 
-  std::string name;           // name of the first function with this kernel
-  Schedule schedule;          // with all parameters
-  double predictedCycles = 0; // Prediction::total() of the schedule
+  std::string name;           // name of the first function with this code
+  Schedule schedule;          // the schedule, with all its parameters
+  double predictedCycles = 0; // Prediction::total() for the schedule
   Dim units = 1;
   Dim scratchBytes = 0;
-  Dim images = 1, stages = 1, firstOperandUnits = 0; // as in GeneratedKernel
+  /// As in GeneratedKernel: numbers of images and stages, and work items that copy the first operand.
+  Dim images = 1, stages = 1, firstOperandUnits = 0;
   Dims dims;
-  std::vector<std::optional<Packing>> packings; // one per kernel argument
-  std::vector<std::string> symbols;             // in these extents: kernelSymbols of the generated function
-  size_t code = 0;                              // index into CodeImage::entries
+  /// Form in which each argument of the kernel is stored, if it is a constant.
+  std::vector<std::optional<Packing>> packings;
+  /// Symbols in these extents, as kernelSymbols returns them for the function that was generated.
+  std::vector<std::string> symbols;
+  size_t code = 0; // index of its code in CodeImage::entries
 };
 
 /// A library of kernels. Functions with equal bodies, types, open extents and schedules share code. Not thread-safe.
 class KernelLibrary {
 public:
-  /// The schedule of a kernel is taken from the first of these that has one: `schedules`, the
-  /// attribute nn.schedule, each of `others` in order, the prior. All arguments but `options` and `measured` must outlive
-  /// the library.
+  /// Takes the schedule of a kernel from the first of these sources that has one: `schedules`, the attribute
+  /// nn.schedule, each of `others` in order, the prior. All arguments but `options` and `measured` must outlive the
+  /// library.
   KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules,
                 const std::vector<std::shared_ptr<const ScheduleSource>> &others = {}, MeasuredTimes measured = {});
 
@@ -56,13 +59,13 @@ public:
   /// Measured seconds of `kernel` with the schedule that predictCycles uses, or why there are none. Other sources are
   /// not asked here either, so tuning a kernel later does not change the times that chose its graph.
   Outcome<double> measuredSeconds(mlir::func::FuncOp kernel, BatchOrder order = BatchOrder::call) const;
-  /// Measured seconds of a kernel that can pass images one by one: for all images in one call, and image by image. Both
-  /// are 0 if one was not measured.
+  /// Measured seconds of a kernel that can compute images one by one: for all images in one call, and image by image.
+  /// Both are 0 unless both were measured.
   std::pair<double, double> secondsByOrder(mlir::func::FuncOp kernel) const;
 
-  /// Decides whether a kernel of two anchors stays one kernel or becomes the kernels `parts`: by the schedules given
-  /// for it or its parts; else by the measured times of all three kernels, if they differ enough (measuredDoubt); else
-  /// by predictions. Changes nothing.
+  /// Decides whether a kernel of two anchors stays one kernel or is divided into the kernels `parts`. Schedules given
+  /// for it or its parts decide first; else the measured times of all three kernels, if they differ enough
+  /// (measuredDoubt); else predictions. Changes nothing.
   WholeChoice staysWhole(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts) const;
 
   /// Marks the kernel as used by the program and returns it. Throws Error with its nodes if no code
@@ -73,22 +76,22 @@ public:
   /// "the prior's rule", "the prior's model"; "" if there is no code for the kernel.
   std::string originOf(mlir::func::FuncOp kernel) { return lookUp(kernel).origin; }
 
-  /// Schedules of sources that were not used, with the reasons.
+  /// Schedules that a source had but that were not used, one line each with the reason.
   std::vector<std::string> notes() const;
 
   size_t size() const { return used.size(); }
 
-  /// Notes symbols that are heights and widths of images. Without a given value, schedules for them are chosen for a
+  /// Declares symbols that are heights and widths of images. If a symbol is given no value, schedules are chosen for a
   /// typical image.
   void assumeImages(const std::vector<std::string> &symbols);
 
-  /// Returns the machine code of all kernels requested with `compiled`, in the order of
-  /// CompiledKernel::code; their modules are consumed. Kernels in `cache` are not lowered again,
-  /// others are stored in it. Calls `progress(done, total)` after each kernel. With `jobs` > 1, as
-  /// many threads lower kernels, each in its own context.
+  /// Returns the machine code of all kernels requested with `compiled`, in the order of CompiledKernel::code. Consumes
+  /// the modules of these kernels. Takes code from `cache` where it has some, and stores new code there. Calls
+  /// `progress(done, total)` after each kernel. With `jobs` > 1, as many threads lower kernels, each in its own
+  /// context.
   CodeImage emit(int jobs, KernelCache &cache, const std::function<void(size_t done, size_t total)> &progress);
 
-  /// Text of a stage of every requested kernel, each after a comment with name and schedule.
+  /// Returns one stage of the lowering as text for every requested kernel, each after a comment with name and schedule.
   std::string text(EmitStage stage);
 
 private:
@@ -99,43 +102,47 @@ private:
   };
   struct Found {
     Entry *entry;
-    std::string origin; // of the schedule; kernels with a common entry may have different origins
+    std::string origin; // source of the schedule; kernels that share an entry may have different origins
   };
   const Target &target;
   KernelOptions options;
   ScheduleBook &schedules;
   WrittenSchedules written;
   PriorSchedules prior;
-  MeasuredTimes measured;                                // may be empty
-  std::vector<const ScheduleSource *> sources;           // in the order in which they are asked; the prior is last
-  std::set<std::string> illegal;                         // notes about schedules that were found
-  std::map<std::string, std::unique_ptr<Entry>> entries; // by identity and schedule
+  MeasuredTimes measured;                      // measured times of kernels; empty: there are none
+  std::vector<const ScheduleSource *> sources; // sources in the order in which they are asked; the prior is last
+  std::set<std::string> illegal;               // notes about schedules that were found but are illegal
+  /// Kernels with their code, by identity of the kernel and schedule.
+  std::map<std::string, std::unique_ptr<Entry>> entries;
   std::vector<Entry *> used;
-  mutable std::map<std::string, Outcome<double>> predictions; // by identity and schedule
+  /// Predicted cycles, by identity of the kernel and schedule.
+  mutable std::map<std::string, Outcome<double>> predictions;
   struct TypicalKernel {
     mlir::OwningOpRef<mlir::func::FuncOp> function;
     std::unique_ptr<ScheduleTask> task;
   };
-  mutable std::map<std::string, TypicalKernel> typicalKernels; // by identity; null: as the kernel itself
+  /// By identity of the kernel; null members: there is no such kernel.
+  mutable std::map<std::string, TypicalKernel> typicalKernels;
 
-  /// Object code of the kernels in `used`, by index.
+  /// Object code of kernels, by their index in `used`.
   struct Objects {
     std::vector<std::vector<char>> code;
-    std::vector<std::string> texts; // generic text of each kernel; "" where nothing needs it
-    std::vector<size_t> missing;    // kernels that are not in the cache
+    std::vector<std::string> texts; // text of each kernel in generic form; "" where nothing needs it
+    std::vector<size_t> missing;    // indices of kernels that are not in the cache
   };
-  /// Both functions lower the missing kernels, consume their modules, and call `lowered` after each kernel, never at
-  /// the same time.
+  /// Lower the missing kernels on this thread, or on `jobs` threads. Both functions consume the modules of the kernels
+  /// and call `lowered` after each kernel, never at the same time.
   void lowerHere(Objects &objects, const std::function<void(size_t)> &lowered);
   void lowerInThreads(Objects &objects, int jobs, const std::function<void(size_t)> &lowered);
 
-  /// The sources that passes decide by: the user's schedules and the prior.
+  /// Sources that passes may ask when they compare kernels: the user's schedules and the prior.
   std::array<const ScheduleSource *, 3> askedByPasses() const { return {&schedules, &written, &prior}; }
-  /// The same kernel with the extents of KernelOptions::typical; null if it has none of these symbols.
+  /// Returns the same kernel with the extents of KernelOptions::typical; null if the kernel has none of these symbols.
   const ScheduleTask *typicalOf(const ScheduleTask &task) const;
-  /// True if the facts have the typical extents themselves.
+  /// True if the facts of the kernel already have the typical extents.
   static bool assumes(const ScheduleTask &task) { return task.facts() && !(*task.facts())->assumed.empty(); }
-  /// The source's schedule for the typical extents if it is legal for all extents, else its schedule for the kernel.
+  /// Returns the schedule that the source has for the typical extents, if it is legal for all extents; else the
+  /// schedule that it has for the kernel.
   Outcome<FoundSchedule> ask(const ScheduleSource &source, const ScheduleTask &task) const;
   Outcome<double> predictOne(const ScheduleTask &task, const Schedule &schedule) const;
   Found lookUp(mlir::func::FuncOp kernel);

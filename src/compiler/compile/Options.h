@@ -18,39 +18,42 @@
 
 namespace lathe {
 
-/// A text and its source for messages. In arguments of programs the file `name` replaces the text.
+/// A text, and the name of its source for messages. In arguments of programs, the path of the file `name` replaces the
+/// text.
 struct NamedText {
   std::string name, text = {};
 };
 
-/// `relaxedMath` and `typical` of KernelOptions follow from `level` and `optimizeFor` (kernelOptionsOf).
+/// The choices of a user about a compilation. `relaxedMath` and `typical`, inherited from KernelOptions, follow from
+/// `level` and `optimizeFor` (kernelOptionsOf).
 struct CompileChoices : KernelOptions {
-  std::string target = "native";                            // codegen/target/Target.h
-  NamedText machine;                                        // machine/MachineFacts.h; no text: the target's own facts
-  bool referencesOnly = false;                              // generate no code: every operator runs on its reference
-  int level = 3;                                            // optimisation level, 0 to 4 (PipelineOptions::level)
-  LayoutChoice layout = LayoutChoice::automatic;            // of activations inside the network
-  NamedText schedule;                                       // compile/ScheduleBook.h
-  std::vector<std::string> specialize, ranges, optimizeFor; // compile/Extents.h: "N=1,8", "N=1..64", "N=8"
+  std::string target = "native"; // text of the target (codegen/target/Target.h)
+  NamedText machine; // facts of the machine (machine/MachineFacts.h); empty: the facts that belong to the target
+  bool referencesOnly = false;                   // true: generates no code, every operator runs on its reference
+  int level = 3;                                 // optimisation level, 0 to 4 (PipelineOptions::level)
+  LayoutChoice layout = LayoutChoice::automatic; // layout of activations inside the network
+  NamedText schedule;                            // text of a schedule file (compile/ScheduleBook.h)
+  /// Texts about symbols for compile/Extents.h: "N=1,8", "N=1..64", "N=8".
+  std::vector<std::string> specialize, ranges, optimizeFor;
 };
 
 /// An entry of visitOptions. Its flag is "--" and the name, its key in messages is `key()`.
 struct CompileOption {
   const char *name, *help;
-  const char *type = nullptr;              // type of the value, for help; null: follows from its kind
-  std::span<const char *const> words = {}; // of a choice: names of the values 0, 1, ...
-  int least = 0, most = 0;                 // of a number
-  bool always = false;                     // included in arguments even if it has its default
-  bool ofCode = true;                      // not needed if no code is made (referencesOnly)
+  const char *type = nullptr;              // type of the value, for help; null: the kind of the option tells it
+  std::span<const char *const> words = {}; // for a choice: names of the values 0, 1, ...
+  int least = 0, most = 0;                 // for a number: smallest and largest value
+  bool always = false;                     // true: arguments include the option even if it has its default
+  bool ofCode = true;                      // false: the option matters even if no code is made (referencesOnly)
 
-  /// A flag without a value.
+  /// True for an option without a value (a switch).
   template <class T> bool isSwitch() const { return std::is_same_v<T, bool> && words.empty(); }
   std::string flag() const { return std::string_view(name) == "level" ? "-O" : std::string("--") + name; }
-  /// "exact_math"
+  /// The name with underscores, for messages: "exact_math".
   std::string key() const;
 };
 
-/// Part of visitOptions: options about the machine that the code is for.
+/// A part of visitOptions: visits the options about the machine for which code is made.
 template <class Choices, class Visit> void visitPlace(Choices &choices, Visit &visit) {
   visit(CompileOption{.name = "target",
                       .help = "Compile for native, machine (see --machine), an LLVM CPU name, or LLVM/TVM target text",

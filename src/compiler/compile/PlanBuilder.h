@@ -14,21 +14,21 @@
 
 namespace lathe {
 
-/// An operator that the plan runs on its reference.
+/// An operator that runs on its reference.
 struct ReferenceUse {
-  std::string node;   // "model.onnx: node 12 'nms' (NonMaxSuppression, opset 13)"
-  std::string op;     // mnemonic
+  std::string node;   // the node with its place in the model: "model.onnx: node 12 'nms' (NonMaxSuppression, opset 13)"
+  std::string op;     // mnemonic of the operator
   std::string type;   // element type of the first result
   std::string reason; // why no code was made
 };
 
 struct BuiltPlan {
   std::unique_ptr<plan::PlanT> plan;
-  std::vector<size_t> code; // by kernel of the plan: index into the code entries of the library
+  std::vector<size_t> code; // by kernel of the plan: index of its code among the library's entries
   std::vector<ReferenceUse> references;
-  double referenceFlops = 0; // operations of `references`, symbols at 1
-  int layoutConversions = 0; // calls of kernels that only convert a layout
-  int timedBatches = 0;      // calls with measured times of both orders of their images
+  double referenceFlops = 0; // operations of the operators in `references`, with symbols at 1
+  int layoutConversions = 0; // number of kernel calls that only convert a layout
+  int timedBatches = 0;      // number of kernel calls with measured times for both orders of images
 };
 
 /// Builds the plan of @main with kernels from `library`. Constants are packed into `constants`,

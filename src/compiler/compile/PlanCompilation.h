@@ -1,4 +1,4 @@
-// The compilation of one module to a plan, and the parts of a package that its plans share.
+// The steps by which one module is compiled to a plan, and the parts of a package that several plans share.
 #pragma once
 
 #include "compile/Compile.h"
@@ -11,14 +11,14 @@
 
 namespace lathe {
 
-/// The parts of a package that its plans share: target, schedules, kernels and constants.
+/// The parts that all plans of a package share: target, schedules, kernels and constants.
 class PackageParts {
 public:
   /// Throws Error for options that contradict each other or the target. `options` must outlive the object.
   PackageParts(mlir::ModuleOp module, const CompileOptions &options);
 
   using Write = std::function<void(const plan::ProgramT &, std::span<const package::CodeSection>)>;
-  /// Makes the code of all kernels and calls `write` with the program of the plans added so far.
+  /// Makes the code of all kernels, then calls `write` with the program, which has the plans added so far.
   void writeTo(mlir::ModuleOp module, const Write &write);
 
   void step(const char *what, size_t done, size_t total);
@@ -29,38 +29,38 @@ public:
   ScheduleBook schedules;
   KernelLibrary library;
   package::Constants constants;
-  CompileReport report; // of the plan that was added last, and of the whole package
+  CompileReport report; // figures of the last plan that was added, and of the whole package
   std::vector<std::unique_ptr<plan::PlanT>> plans;
-  std::vector<size_t> code; // by kernel of all plans in order: index into the code entries of the library
+  std::vector<size_t> code; // by kernel, over all plans in order: index of its code among the library's entries
 
 private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
 };
 
-/// Compiles a module, which is rewritten, to a plan.
+/// The compilation of a module to a plan. The module is rewritten.
 class PlanCompilation {
 public:
   PlanCompilation(mlir::ModuleOp module, PackageParts &parts) : module(module), parts(parts) {}
 
-  /// Runs the graph passes. Does nothing on text at kernels level.
+  /// Runs the graph passes. Does nothing if the module is at kernels level.
   void optimize();
   void formKernels();
-  /// Adds the plan to the parts.
+  /// Adds this plan to the shared parts.
   void buildPlan();
 
-  /// All choices as text, in the form that schedule files have. Call it after buildPlan().
+  /// All choices as text in the form of a schedule file. Call it after buildPlan().
   std::string scheduleText() const;
 
 private:
   mlir::ModuleOp module;
   PackageParts &parts;
-  std::map<std::string, std::string> referenceReasons; // by node, from the passes
+  std::map<std::string, std::string> referenceReasons; // by node: why it runs on its reference, as the passes say
   std::vector<nn::NodeRule> rules;
   std::vector<PipelineReport::Layouts> layouts;
   std::vector<PipelineReport::Fusion> fusions;
-  bool listsConversions = false;              // the kernels were formed here
-  std::vector<std::string> conversionKernels; // of the report's conversions
+  bool listsConversions = false;              // true if this object has formed the kernels
+  std::vector<std::string> conversionKernels; // names of the kernels that compute the report's conversions
 
   void collectRules();
   void noteRowMajor(const PipelineReport &passes);

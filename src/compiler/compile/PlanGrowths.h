@@ -10,20 +10,21 @@
 
 namespace lathe {
 
-/// A value that continues an argument of @main along one axis, with room for more (passes/kernels/GrowInPlace.h).
+/// A value that consists of an argument of @main and more elements along one axis, stored with room for further ones
+/// (passes/kernels/GrowInPlace.h).
 struct GrowingValue {
   mlir::BlockArgument past;
   size_t axis;
-  Dims stored;                // extents in memory
-  std::string capacity, kept; // symbols
+  Dims stored;                // extents in memory, the room included
+  std::string capacity, kept; // names of the symbols of package/plan.fbs (Growth)
 };
 
-/// Describes `value` if its kernel stores it with room for more. Throws Error with the node if that kernel is not a
-/// concatenation that begins with an argument of @main.
+/// Describes `value` if its kernel stores it with room for more elements; otherwise returns nothing. Throws Error with
+/// the node if that kernel is not a concatenation that begins with an argument of @main.
 std::optional<GrowingValue> growingValue(mlir::Value value, const mlir::SymbolTable &symbols,
                                          const nn::SymbolicShapes &shapes);
 
-/// Adds the growths of @main's results to the plan, and the results that a kernel writes over an argument.
+/// Adds to the plan which results of @main grow in place, and which results a kernel writes over an argument.
 void addGrowths(plan::PlanT &plan, mlir::OperandRange results, const mlir::SymbolTable &symbols,
                 const nn::SymbolicShapes &shapes);
 

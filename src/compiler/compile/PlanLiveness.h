@@ -10,18 +10,18 @@
 
 namespace lathe {
 
-/// True for an operation whose result has the bytes of its operand, with other extents or in a layout with the same
-/// order (the passes leave only such conversions outside kernels).
+/// True for an operation whose result has the same bytes as its operand, with other extents or in a layout that gives
+/// the same order (the passes leave only such conversions outside kernels).
 bool isView(mlir::Operation *op);
 
-/// Operations of `main` that its results depend on. Of a view's operands only the viewed one is needed, because the
-/// plan has the view's extents. An operation that binds the symbol of an extent is needed, too.
+/// Returns the operations of `main` on which its results depend, and the operations that bind symbols in extents. A
+/// view needs only the operand that it views, because the plan knows the view's extents.
 llvm::DenseSet<mlir::Operation *> liveOperations(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes);
 
-/// Symbols of `value`'s extents that are known when it is computed: the names of `nn.extents`.
+/// Symbols in the extents of `value` that become known only when it is computed: the names of `nn.extents`.
 std::vector<std::string> ownExtents(mlir::Value value, const nn::SymbolicShapes &shapes);
 
-/// One symbol for every element of nn.bind_extents; empty if all elements were known before.
+/// Returns one symbol for every element of nn.bind_extents; empty if all elements were known before.
 std::vector<std::string> boundBy(nn::BindExtentsOp op, const nn::SymbolicShapes &shapes);
 
 } // namespace lathe

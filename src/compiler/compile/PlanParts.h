@@ -14,7 +14,7 @@ public:
 
   BuiltPlan built;
   KernelLibrary &library;
-  UniqueNames names{":"}; // of ports and of values inside
+  UniqueNames names{":"}; // unique names for ports and inner values
 
   plan::ValueT &row(uint32_t value) { return *built.plan->values[value]; }
   /// Adds a block without instructions and returns its index. Block 0 exists from the beginning.
@@ -25,21 +25,22 @@ public:
     built.plan->blocks[block]->instructions.push_back(std::move(instruction));
   }
 
-  /// A name for an inner value: its last source node, because after fusion the result belongs to that node.
+  /// A name for an inner value: its last source node, because a fused kernel's result belongs to that node.
   std::string nameInside(mlir::Value value);
   uint32_t addValue(std::string name, const TensorInfo &info, nn::BlockedAttr layout, plan::Storage storage);
   /// The value of a constant in the form of `packing`; null: row-major. Equal constants exist once.
   uint32_t constantValue(nn::ConstantOp constant, const Packing *packing);
-  /// Adds the row that describes `kernel`, and its code.
+  /// Adds a row for `kernel` to the plan's table of kernels, and the number of its code.
   void addKernelRow(mlir::func::CallOp call, mlir::func::FuncOp function, const CompiledKernel &kernel,
                     const nn::SymbolicShapes &shapes);
 
 private:
   package::Constants &constants;
-  std::map<std::pair<const void *, std::string>, uint32_t> packed; // constant and packing text -> value
+  /// Index of a value, by constant and text of its packing.
+  std::map<std::pair<const void *, std::string>, uint32_t> packed;
 };
 
-/// True for a tensor with an extent that is not a formula over the inputs' extents, and for a value that is not a
+/// True for a tensor with an extent that no formula over the inputs' extents gives, and for a value that is not a
 /// tensor.
 bool hasUnknown(const TensorInfo &info);
 

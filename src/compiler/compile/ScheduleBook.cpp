@@ -133,7 +133,7 @@ void ScheduleBook::requireAllUsed() const {
 std::string graphScheduleText(const std::vector<PipelineReport::Layouts> &layouts,
                               const std::vector<PipelineReport::Fusion> &fusions) {
   std::string text;
-  // Lists choices by name; leaves out a name if two of its operators differ.
+  // Lists one choice for each name. Leaves out a name whose operators have different choices.
   auto list = [&](const char *title, auto &&choices, auto &&nameOf, auto &&textOf) {
     std::map<std::string, std::set<std::string>> all;
     for (const auto &choice : choices)

@@ -13,12 +13,12 @@
 
 namespace lathe {
 
-/// The file has one choice per line, `name: schedule`; `#` starts a comment. The schedule of a kernel, by its name
-/// or by any of its source nodes:
+/// The choices in a schedule file. The file has one choice per line, `name: schedule`; `#` starts a comment. A line is
+/// the schedule of a kernel, given by its name or by any of its source nodes:
 ///
 ///   conv1_relu1: direct/1 px=14 oc=2 unroll=8
 ///
-/// The choices above kernels for one operator, by a source node:
+/// or a choice that concerns more than one kernel, for one operator, given by a source node:
 ///
 ///   conv1: layout/1 in=row out=blocked      layouts of its input and result; either may be left out
 ///   relu1: fuse/1 with=conv1                computed in the kernel of conv1; with=relu1: in a kernel of its own
@@ -28,23 +28,23 @@ public:
   /// Parses a file. Throws Error with `fileName` and line for invalid text.
   ScheduleBook(const std::string &text, const std::string &fileName);
 
-  /// Finds the schedule of a kernel by its name, else by a source node. Uses no line.
+  /// Finds the schedule of a kernel by its name, else by one of its source nodes. Marks no line as used.
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
-  /// The schedule of the line for `name`; nothing if there is none.
+  /// The schedule in the line for `name`; nothing if there is no such line.
   std::optional<Schedule> scheduleOf(const std::string &name) const;
 
-  /// Declares that kernel `name` is part of the program, so that its line counts as used.
+  /// Declares that kernel `name` is part of the program: marks the lines for its name and nodes as used.
   void use(const std::string &name, const std::vector<std::string> &nodes);
 
-  /// Returns the choices above kernels for the operator made of `nodes`. The last node is tried
-  /// first, because choices are listed under it. Marks the lines as used.
+  /// Returns the choices of layout and fusion for the operator made of `nodes`. Tries the last node first, because
+  /// choices are listed under it. Marks the lines as used.
   GraphChoice graphChoice(const std::vector<std::string> &nodes);
   bool hasGraphChoices() const { return !lines[layout].empty() || !lines[fuse].empty(); }
 
-  /// Notes that the operators of kernel `name` are computed in `kernel` together with others.
+  /// Declares that the operators of kernel `name` are computed together with others in `kernel`.
   void noteInside(const std::string &name, const std::string &kernel) { inside[name] = kernel; }
 
-  /// Throws Error with a line that was not used.
+  /// Throws Error if a line was not used; the message names the line.
   void requireAllUsed() const;
 
 private:
@@ -56,15 +56,15 @@ private:
   enum Kind { kernel, layout, fuse };
   std::string fileName;
   std::array<std::map<std::string, Line>, 3> lines;
-  std::map<std::string, std::string> inside; // name given to noteInside -> kernel that computes it
+  std::map<std::string, std::string> inside; // the kernel that computes each name given to noteInside
 
   static Kind checked(const std::string &schedule);
   const Line *lineOf(const std::string &name, const std::vector<std::string> &nodes) const;
   Line *take(Kind kind, const std::string &name);
 };
 
-/// Text of the choices of the passes. Operators with equal names and different choices are left
-/// out.
+/// Text of the layouts and fusions that the passes chose, in the form of a schedule file. Leaves out a name whose
+/// operators have different choices.
 std::string graphScheduleText(const std::vector<PipelineReport::Layouts> &layouts,
                               const std::vector<PipelineReport::Fusion> &fusions);
 

@@ -23,12 +23,12 @@ public:
   explicit ScheduleTask(const KernelProblem &problem);
 
   const KernelProblem problem;
-  const std::string kernel;             // name of the function
-  const std::vector<std::string> nodes; // source nodes
-  /// Text of the function without name and locations: equal for kernels with the same code.
+  const std::string kernel;             // name of the kernel function
+  const std::vector<std::string> nodes; // source nodes that the kernel computes
+  /// Text of the function without its name and locations; equal for kernels with the same code.
   const std::string identity;
 
-  /// The key of tuning records (codegen/Task.h).
+  /// Text of the task: the key of tuning records (codegen/Task.h).
   const std::string &text() const;
   /// Facts of the kernel; declined if no schedule of its family computes it.
   const Outcome<std::unique_ptr<KernelFacts>> &facts() const;
@@ -40,38 +40,39 @@ private:
 
 struct FoundSchedule {
   Schedule schedule;
-  std::string origin;    // source in words: "mine.txt, line 3", "the prior's rule", "the prior's model"
-  bool required = false; // the user asks for this schedule: Error if it is illegal. Otherwise the next source is asked
+  std::string origin; // source of the schedule in words: "mine.txt, line 3", "the prior's rule", "the prior's model"
+  /// true: the user asks for this schedule, and an illegal one is an Error; false: the next source is then asked.
+  bool required = false;
 };
 
 class ScheduleSource {
 public:
   virtual ~ScheduleSource() = default;
-  /// Returns the schedule for the task, or declines with the reason. Equal questions get equal
-  /// answers. Throws Error for a schedule that schedule/Algorithms.h does not declare.
+  /// Returns the schedule that the source has for the task, or declines with the reason. Equal tasks get equal answers.
+  /// Throws Error for a schedule that schedule/Algorithms.h does not declare.
   virtual Outcome<FoundSchedule> find(const ScheduleTask &task) const = 0;
-  /// Schedules that the source had for tasks but did not return, with the reasons, each once.
+  /// Schedules that the source had but did not return, one line each with the reason, without duplicates.
   virtual std::vector<std::string> notes() const { return {}; }
 };
 
-/// The schedule that a text at kernels level gives for a kernel (`nn.schedule`).
+/// The source of schedules that the text of a kernel function states itself (`nn.schedule`).
 class WrittenSchedules : public ScheduleSource {
 public:
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
 };
 
-/// Schedules by the text of their task, as tuning records keep them. A schedule that this version does not declare is
-/// declined and noted.
+/// A source that finds schedules by the text of the task, such as tuning records. Declines a schedule that this version
+/// does not declare, and adds a note.
 class TaskSchedules : public ScheduleSource {
 public:
   struct Entry {
-    std::string schedule; // text
-    std::string origin;   // FoundSchedule::origin
+    std::string schedule; // text of the schedule
+    std::string origin;   // source of the schedule in words, as in FoundSchedule
   };
   /// Returns the schedule for a task, or nothing.
   using Lookup = std::function<std::optional<Entry>(const std::string &task)>;
-  /// `name`: of the source, in reasons. `keepsPrecision`: declines and notes schedules that round
-  /// operands for kernels whose precision is fp32.
+  /// `name` is the source's name in reasons. `keepsPrecision`: for kernels whose precision is fp32, declines schedules
+  /// that round operands, and adds a note.
   TaskSchedules(std::string name, Lookup entryOf, bool keepsPrecision = false)
       : name(std::move(name)), entryOf(std::move(entryOf)), keepsPrecision(keepsPrecision) {}
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
@@ -81,27 +82,29 @@ private:
   std::string name;
   Lookup entryOf;
   bool keepsPrecision;
-  mutable std::set<std::string> refused; // notes
+  mutable std::set<std::string> refused; // notes about declined schedules
 };
 
-/// The choices of the prior (codegen/cost/BestPrediction.h), made once for each distinct kernel.
+/// The source of last resort: the choices of the prior (codegen/cost/BestPrediction.h), made once for each distinct
+/// kernel.
 class PriorSchedules : public ScheduleSource {
 public:
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
 
 private:
-  mutable std::map<std::string, Outcome<ScheduleChoice>> known; // by identity
+  mutable std::map<std::string, Outcome<ScheduleChoice>> known; // choices made so far, by identity of the kernel
 };
 
-/// Seconds of one run of a kernel with a schedule; declines if it was not measured. All answers come from the target's
-/// machine and the same method, so that they can be added and compared. Equal questions get equal answers.
+/// Returns the measured seconds of one run of a kernel with a schedule; nothing if it was not measured. All times come
+/// from the target's machine and the same method, so that they can be added and compared. Equal questions get equal
+/// answers.
 using MeasuredTimes =
     std::function<std::optional<double>(const ScheduleTask &task, const Schedule &schedule, BatchOrder order)>;
 
 /// Identity of a kernel: the text of the function without name and locations.
 std::string kernelIdentity(mlir::func::FuncOp kernel);
-/// Symbols in the extents of its arguments, in order. Kernels of equal identity have equally many symbols: number i of
-/// one kernel corresponds to number i of the other.
+/// Symbols in the extents of the kernel's arguments, in order. Kernels of equal identity have equally many symbols:
+/// symbol i of one kernel corresponds to symbol i of the other.
 std::vector<std::string> kernelSymbols(mlir::func::FuncOp kernel);
 /// Text of an operation in generic form, without locations.
 std::string genericText(mlir::Operation *op);

@@ -1,4 +1,4 @@
-// Compiles a model for extents when a caller first asks for them, and keeps the packages.
+// Compiles a model for given extents when a caller first asks for them, and keeps the packages.
 #pragma once
 
 #include "compile/Compile.h"
@@ -25,8 +25,8 @@ private:
   size_t count;
 };
 
-/// A bounded cache of packages of one model, shared by threads. Threads that ask for the same extents wait for one
-/// compilation; different extents are compiled one after the other. Compiles only on request.
+/// A cache of a limited number of packages of one model, shared by threads. Compiles only on request. Threads that ask
+/// for the same extents wait for one compilation; different extents are compiled one after the other.
 class Specializer {
 public:
   /// Takes the module and its context; keeps at most `most` packages, the most recently used ones. Throws Error if
@@ -35,28 +35,28 @@ public:
               CompileOptions options, size_t most);
   ~Specializer();
 
-  /// The package for these values of symbols; missing symbols stay open. Throws Error if the model cannot have the
-  /// extents; the next call tries again.
+  /// Returns the package for these values of symbols; missing symbols stay open. Throws Error if the model cannot have
+  /// the extents; the next call then tries again.
   std::shared_ptr<const PackageBytes> package(const Extents &extents);
 
-  /// Number of compilations so far.
+  /// Number of compilations that were made.
   size_t compilations() const;
-  /// Number of packages that are kept.
+  /// Number of packages in the cache.
   size_t kept() const;
 
 private:
   struct Entry {
     Extents extents;
-    std::shared_ptr<const PackageBytes> bytes; // null while it is compiled
+    std::shared_ptr<const PackageBytes> bytes; // the package; null while it is compiled
   };
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   CompileOptions options;
   size_t most, count = 0;
   mutable std::mutex mutex;
-  std::mutex compiling; // MLIR's context serves one compilation at a time
+  std::mutex compiling; // held during a compilation, because MLIR's context serves one at a time
   std::condition_variable done;
-  std::list<Entry> entries; // used last first
+  std::list<Entry> entries; // packages, the last used one first
 
   std::shared_ptr<const PackageBytes> compiled(const Extents &extents);
 };

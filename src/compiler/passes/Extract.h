@@ -12,26 +12,26 @@
 namespace lathe {
 
 struct CutOptions {
-  // A name is the name of a node, "NODE:1" for the second result of a node, or the name of a tensor.
+  // Names in the lists below: the name of a node, "NODE:1" for the second result of a node, or the name of a tensor.
 
-  /// Where the cut begins. A node given here belongs to the cut, and its operands become inputs of the
-  /// cut unless they depend on another node of the list. A tensor becomes an input itself. Empty: the
-  /// cut begins at the inputs of the graph.
+  /// Where the cut begins. A node given here belongs to the cut, and its operands become inputs of the cut unless they
+  /// depend on another node of the list. A tensor given here becomes an input itself. Empty: the cut begins at the
+  /// inputs of the graph.
   std::vector<std::string> from;
-  /// Nodes and tensors that become the outputs. Empty: the outputs of the graph.
+  /// Nodes and tensors that become the outputs of the cut. Empty: the outputs of the graph.
   std::vector<std::string> to;
-  /// Origins of the tensors of the model file.
+  /// By name of a tensor in the model file: the node that computes it.
   TensorOrigins tensors;
-  /// Names of `from` and `to` in messages. If both names are equal, messages treat them as places in one list.
+  /// Names of the lists `from` and `to` in messages. If both names are equal, messages speak of places in one list.
   std::string fromFlag = "--from", toFlag = "--to";
 };
 
 struct Cut {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// The graph from its inputs to the inputs and outputs of the cut: computes their values in a run
-  /// of the whole graph.
+  /// The part of the graph that computes the inputs and outputs of the cut from the graph's own inputs: a run gives the
+  /// values that the whole graph has there.
   mlir::OwningOpRef<mlir::ModuleOp> whole;
-  std::vector<std::string> inputs, outputs; // names
+  std::vector<std::string> inputs, outputs; // names of the inputs and outputs of the cut
   size_t nodes = 0;                         // number of operators in the cut
 };
 

@@ -10,7 +10,7 @@ namespace lathe {
 /// Returns the operation that defines `value` if it is the nn operator `mnemonic`, else null.
 mlir::Operation *producer(mlir::Value value, std::string_view mnemonic);
 
-/// Matches `value` = `mnemonic`(other, number), with the operands in either order. The number is a
+/// Result of a match of `value` = `mnemonic`(other, number), with the operands in either order. The number is a
 /// constant whose elements are all equal.
 struct WithNumber {
   mlir::Value other;
@@ -18,7 +18,7 @@ struct WithNumber {
 };
 std::optional<WithNumber> withNumber(mlir::Value value, std::string_view mnemonic);
 
-/// `value` as a number times other values. Nested mul, and div by a number, are split into factors.
+/// A value written as a number times other values. Nested mul, and div by a number, are split into factors.
 struct Product {
   double number = 1;
   llvm::SmallVector<mlir::Value> factors;
@@ -31,18 +31,19 @@ Product productOf(mlir::Value value);
 using Cubic = std::array<double, 4>;
 std::optional<Cubic> polynomialIn(mlir::Value x, mlir::Value value);
 
-/// True if the values are equal within `tolerance` (relative), because constants were rounded to
-/// float32.
+/// True if both numbers are equal within `tolerance` (relative). The tolerance allows for constants that exporters
+/// rounded to float32.
 bool isAbout(double value, double wanted, double tolerance = 1e-5);
 bool isAbout(const Cubic &polynomial, const Cubic &wanted);
 
-/// Axes of a reduce_* with keepdims and static axes, in [0, rank) and ascending; nothing otherwise.
+/// Returns the reduced axes of a reduce_* operator, in [0, rank) and ascending; nothing unless it has keepdims and
+/// static axes.
 std::optional<std::vector<int64_t>> keptAxes(mlir::Operation *reduction);
 
 /// Returns y if `value` is y * y or y ^ 2, else null.
 mlir::Value squareRootOf(mlir::Value value);
 
-/// Location of one operator that replaces several.
+/// Returns the location of one operator that replaces all of `ops`.
 mlir::Location fuseLocations(llvm::ArrayRef<mlir::Operation *> ops);
 
 } // namespace lathe

@@ -18,35 +18,35 @@ namespace lathe {
 struct PipelineOptions;
 struct PipelineReport;
 
-/// Refines result types with the shape functions, and replaces shape arithmetic with known results
-/// by constants.
+/// Refines result types with the shape functions. Replaces shape arithmetic whose results are known by constants.
 void inferShapes(mlir::ModuleOp module);
 
-/// Moves constant operands that the record declares static into their attributes. The targets of reshape and expand are
-/// also moved if their open extents can be written with 0 and -1.
+/// Moves constant operands that the operator's record declares static into attributes. Also moves the targets of
+/// reshape and expand if their open extents can be written with 0 and -1.
 void staticOperands(mlir::ModuleOp module);
 
-/// Evaluates operators with constant operands by their references. A result much larger than its
-/// operands is left to run time, unless all its elements are equal.
+/// Evaluates operators with constant operands by their references. Leaves an operator to run time if its result is much
+/// larger than its operands, unless all elements of the result are equal.
 void foldConstants(mlir::ModuleOp module);
-/// Like foldConstants, but weights of matrix products that are stored as 4-bit or 8-bit integers stay integers
-/// (ir/PackedWeights.h), because slow products wait for memory to deliver their weights. For levels that fuse the
-/// conversion operators into the product's kernel.
+/// Evaluates operators with constant operands like foldConstants, but leaves weights of matrix products that are stored
+/// as 4-bit or 8-bit integers (ir/PackedWeights.h) as integers, because such products wait for memory to deliver their
+/// weights. For levels that fuse the conversion operators into the product's kernel.
 void foldUnpacked(mlir::ModuleOp module);
 
 /// Replaces inputs and results without elements by constants, drops them from concatenations, and removes operators
 /// whose results are not used any more. Later passes and kernel families then need no rules for empty tensors.
 void foldEmpty(mlir::ModuleOp module);
 
-/// Replaces operators whose extents depend on data so that these extents are symbols, which the plan binds while it
-/// runs (nn.bind_extents). If only the operator itself knows its extents, they get names (nn.extents).
+/// Makes extents that depend on data into symbols, which the plan binds while it runs: replaces the operators that have
+/// such extents by operators that compute the extents first (nn.bind_extents). If only the operator itself knows its
+/// extents, they get names (nn.extents).
 void bindExtents(mlir::ModuleOp module);
 
 /// Copies captured constants into the bodies of nn.if and nn.loop, and gives the arguments of the bodies the extents of
 /// the values they capture. Replaces nn.if with a constant condition by the operations of its branch.
 void settleBodies(mlir::ModuleOp module);
-/// Gives captured values in bodies the types and extents that they have outside. Returns true if a body learns
-/// something new.
+/// Gives captured values in bodies the types and extents that they have outside. Returns true if a type or extent
+/// changed.
 bool refineBodies(mlir::ModuleOp module);
 
 /// Removes captured values that no body reads.
@@ -55,9 +55,9 @@ void dropUnusedCaptures(mlir::ModuleOp module);
 /// Removes operators without a used result, private functions without a caller and bodies that nothing runs.
 void deadCode(mlir::ModuleOp module);
 
-/// Folds batch_norm into the weights of a neighbouring conv, gemm or matmul, else rewrites it as
-/// mul and add per channel. With `decomposeOnly` it never folds; with `exactMath` it keeps the
-/// order of the definition (see PipelineOptions).
+/// Folds batch_norm into the weights of a neighbouring conv, gemm or matmul, else rewrites it as mul and add per
+/// channel. With `decomposeOnly` never folds; with `exactMath` keeps the order of operations in the definition (see
+/// PipelineOptions).
 void foldBatchNorm(mlir::ModuleOp module, bool decomposeOnly, bool exactMath);
 
 /// Folds mul, div, add and sub by a constant per channel into the weights or bias of the conv or
@@ -81,8 +81,9 @@ std::vector<std::string> imageExtents(mlir::func::FuncOp main, const nn::Symboli
 /// quantise with one scale work on the integers. Results may differ from the original in the last bit of a factor.
 void recognizeQuantized(mlir::ModuleOp module);
 
-/// Where an expression of at most two bytes is divided by a constant and quantised to bytes: multiplies by a
-/// reciprocal, or divides the factors of a sum, if the result is the same for every byte or pair of bytes.
+/// Replaces the division where an expression of at most two bytes is divided by a constant and quantised to bytes:
+/// multiplies by a reciprocal, or divides the factors of a sum, if the result is the same for every byte or pair of
+/// bytes.
 void multiplyByReciprocal(mlir::ModuleOp module);
 
 /// Subtracts the zero points of constant right factors of conv_integer and matmul_integer at compile time. Where the
@@ -90,11 +91,11 @@ void multiplyByReciprocal(mlir::ModuleOp module);
 /// products that no kernel computes as conv and matmul of 32-bit integers, after subtracting all zero points.
 void widenInteger(mlir::ModuleOp module);
 
-/// Keeps float16 values as float32 between operators where float16 may not hold them (docs/numerics.md, Range): values
+/// Stores float16 values as float32 between operators where float16 may not hold them (docs/numerics.md, Range): values
 /// that may be too large, and values that are too small for an operator that divides by them. Results of linear
 /// operators stay float16 where float32 would need more than a tenth of the network's memory.
 void widenHalf(mlir::ModuleOp module);
-/// Keeps every float16 value inside the graph and its bodies as float32.
+/// Stores every float16 value inside the graph and its bodies as float32.
 void widenEveryHalf(mlir::ModuleOp module);
 
 /// Moves a pad into the conv or pool that follows.
@@ -114,25 +115,25 @@ void channelShuffle(mlir::ModuleOp module);
 /// of channel ranges. Changes the order of sums.
 void absorbShuffle(mlir::ModuleOp module);
 
-/// Replaces the formula of attention, softmax(scale * q k^T + bias, masked) v, by this operator.
-/// Not for exact math, because factors move.
+/// Replaces the formula of attention, softmax(scale * q k^T + bias, masked) v, by the operator attention. Not used for
+/// exact math, because factors move.
 void recognizeAttention(mlir::ModuleOp module);
 
-/// Moves a reshape of a matrix product behind the element-wise operators that follow, so that they fuse into its
-/// kernel.
+/// Moves a reshape of a matrix product's result behind the element-wise operators that follow, so that they fuse into
+/// the product's kernel.
 void sinkReshape(mlir::ModuleOp module);
 
-/// Moves transposes that put the channels of an image last behind the operators that read them, where they meet their
-/// inverse: so networks with the channels last have them first inside.
+/// For networks with channels last: moves transposes that put the channels of an image last behind the operators that
+/// read them, until they meet the inverse transpose. The network inside then has its channels at axis 1.
 void sinkTranspose(mlir::ModuleOp module);
 
 /// Moves transposes that put the channels of an image to axis 1 in front of pads and of element-wise operators with
 /// constants. Exporters write such operators to prepare the pictures at the inputs of a network; the convolution behind
-/// then absorbs them.
+/// them then absorbs them.
 void liftTranspose(mlir::ModuleOp module);
 
-/// Splits lstm, gru and rnn into one matmul, which computes W times the input for all gates, steps
-/// and directions with the biases that can be added there, and a recurrence.
+/// Splits lstm, gru and rnn into one matmul and a recurrence. The matmul computes W times the input for all gates,
+/// steps and directions, with the biases that can be added there.
 void splitRecurrence(mlir::ModuleOp module);
 
 /// Replaces the formulas that exporters write for layer_norm, rms_norm and instance_norm by these
@@ -147,19 +148,17 @@ void recognizeSoftmax(mlir::ModuleOp module);
 /// Replaces the formula of lp_normalize by this operator.
 void recognizeLpNormalize(mlir::ModuleOp module);
 
-/// Chooses the row-major or the blocked layout for every value and inserts the necessary
-/// conversions.
+/// Chooses the row-major or the blocked layout for every value and inserts the conversions between them.
 void assignLayout(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 
-/// Replaces kernels that only concatenate, slice or split contiguous parts by operators in @main
-/// with the attribute nn.in_place (passes/kernels/ShareStorage.h). A concatenation that begins with
-/// all parts of an earlier one takes the earlier result instead. Works at kernels level. Returns
-/// the number of kernels removed.
+/// Replaces kernels that only concatenate, slice or split contiguous parts by operators in @main with the attribute
+/// nn.in_place (passes/kernels/ShareStorage.h). If a concatenation begins with all parts of an earlier one, it takes
+/// the earlier result as its first operand. Works at kernels level. Returns the number of kernels removed.
 int shareStorage(mlir::ModuleOp module);
 
-/// A pass with its name, for lathe-opt and tests.
+/// A pass with the name by which lathe-opt and tests call it.
 struct GraphPass {
-  const char *name; // "fold-batch-norm"
+  const char *name; // name of the pass: "fold-batch-norm"
   const char *summary;
   void (*run)(mlir::ModuleOp module, const PipelineOptions &options);
 };

@@ -15,47 +15,49 @@
 
 namespace lathe {
 
-/// Given choices above the kernels for one operator. The passes decide where a member is empty.
+/// Choices of layout and fusion that a user gives for one operator. The passes decide where a member is empty.
 struct GraphChoice {
-  std::optional<bool> blockedInput, blockedOutput; // layouts of operands and results
-  std::optional<std::string> kernelOf; // node of the kernel's anchor; the operator's own node: a separate kernel
+  /// true: operands, or results, have the blocked layout; false: they are row-major.
+  std::optional<bool> blockedInput, blockedOutput;
+  /// The operator joins the kernel whose anchor is this node; its own node: it has a separate kernel.
+  std::optional<std::string> kernelOf;
 };
 
-/// A choice by measured times must take less time than the choice by predictions, by this share. Repeated measurements
-/// of one kernel differ by less (docs/notes/tuning-measurement.md).
+/// Share of time that a choice must save, by measured times, to replace the choice that predictions make. Repeated
+/// measurements of one kernel differ by less (docs/notes/tuning-measurement.md).
 inline constexpr double measuredDoubt = 0.05;
 
-/// Whether two anchors share one kernel or have one each.
+/// The decision whether two anchors share one kernel or have one each.
 struct WholeChoice {
   bool whole = true;
-  bool measured = false; // measured times and predictions decide differently
+  bool measured = false; // true if measured times decide otherwise than predictions
 };
 
 struct PipelineOptions {
-  /// Optimisation level. 0: one kernel per operator and only necessary rewrites. 1: folding and
-  /// dead code. 2: fusion. 3: blocked layout and choice of algorithms. 4: as 3 here; the
-  /// code generator relaxes arithmetic (KernelProblem::relaxedMath).
+  /// Optimisation level. 0: one kernel per operator and only necessary rewrites. 1: also folding and dead code. 2: also
+  /// fusion. 3: also the blocked layout and the choice of algorithms. 4: the passes do the same as for 3; the code
+  /// generator also relaxes arithmetic (KernelProblem::relaxedMath).
   int level = 3;
   /// Keeps the results that the definitions of the operators give in source order: no factor or
   /// offset moves into weights, and batch_norm is (x - mean) * (scale / sqrt(var + epsilon)) +
   /// bias. Constant folding, layouts and fusion stay enabled, because they change no rounding.
   bool exactMath = false;
-  /// The graph will be written to a file, not compiled: leaves out passes that make operators that no file format has,
-  /// such as extents bound while the plan runs and recurrences split from their products.
+  /// True if the graph will be written to a file instead of compiled: leaves out passes that make operators that no
+  /// file format has, such as extents bound while the plan runs and recurrences split from their products.
   bool forFiles = false;
-  /// Keeps float16 values that may leave their range as float32 (widenHalf). False for graphs that are only compared.
+  /// Stores float16 values that may leave their range as float32 (widenHalf). False for graphs that are only compared.
   bool widensHalf = true;
-  /// Shares storage of contiguous parts of tensors from level 2 on; false for tests that compare
+  /// From level 2 on, lets contiguous parts of tensors share the storage of the whole. False for tests that compare
   /// with copies.
   bool shareStorage = true;
-  /// Layouts of activations. Every choice but `automatic` holds at any level.
+  /// Layout of activations. `automatic` chooses layouts from level 3 on; every other choice holds at any level.
   LayoutChoice layout = LayoutChoice::automatic;
   /// Block sizes of the blocked layout.
   ChannelBlocks channelBlocks;
 
   bool choosesLayouts() const { return level >= 3 || layout != LayoutChoice::automatic; }
-  /// Returns the predicted core cycles of a candidate kernel, or the reason why no code can be generated for it. Changes
-  /// nothing. Layouts are chosen by it; required from level 3 on.
+  /// Returns the predicted core cycles of a candidate kernel, or the reason why no code can be generated for it.
+  /// Changes nothing. The passes choose layouts by these predictions; required from level 3 on.
   std::function<Outcome<double>(mlir::func::FuncOp kernel)> predictCycles;
   /// Receives the symbols in the heights and widths of convolutions, before anything is predicted. May be empty.
   std::function<void(const std::vector<std::string> &symbols)> noteImageExtents;
@@ -63,13 +65,13 @@ struct PipelineOptions {
   /// divided into its operators or left to the reference. Changes nothing. Empty: all are accepted.
   std::function<std::string(mlir::func::FuncOp kernel)> declines;
   /// Returns the measured seconds of a candidate kernel; declines if it was not measured or cannot be made. Changes
-  /// nothing. Decides layouts where all kernels that differ from the predicted graph were measured
+  /// nothing. These times decide layouts where every kernel that would differ from the predicted choice was measured
   /// (passes/kernels/MeasuredLayout.h). Empty: predictions alone decide.
   std::function<Outcome<double>(mlir::func::FuncOp kernel)> measuredSeconds;
   /// Decides whether a candidate kernel of two anchors stays one kernel or becomes the kernels `parts`. Changes
   /// nothing. Empty: it stays one kernel.
   std::function<WholeChoice(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts)> staysWhole;
-  /// Returns the choices given for the operator made of these source nodes. Empty: none. A choice
+  /// Returns the choices that a user gives for the operator made of these source nodes. Empty: there are none. A choice
   /// that cannot be followed is an Error with the node.
   std::function<GraphChoice(const std::vector<std::string> &nodes)> given;
 };
@@ -78,42 +80,45 @@ struct PipelineReport {
   /// A layout conversion that moves data, or a transpose of the model between channels last and planes.
   struct Conversion {
     std::string node;     // node whose result is converted; "": an input of the model
-    std::string from, to; // types
+    std::string from, to; // types before and after the conversion
     int64_t bytes;        // bytes read and written, symbols at 1
-    std::string reader;   // "conv1 (conv)": an operator that reads the converted value; "": none, it is a result
-    std::string kernel;   // name of its kernel
+    /// An operator that reads the converted value, "conv1 (conv)"; "": none does, it is a result of the model.
+    std::string reader;
+    std::string kernel; // name of the kernel that computes the conversion
   };
-  /// An operator that would gain from the blocked layout but stays row-major, or an operator
-  /// without a kernel.
+  /// An operator with the reason why the passes left it as it is: it stays row-major, or has no kernel.
   struct Declined {
     std::string node, op, reason;
   };
-  /// Choices in the order of the graph; with the schedules of the kernels they are complete
-  /// (compile --emit schedule).
+  /// Chosen layouts of one operator. Listed in the order of the graph; together with fusions and the schedules of the
+  /// kernels they are all choices (compile --emit schedule).
   struct Layouts {
     std::string node;
     bool blockedInput, blockedOutput;
   };
   struct Fusion {
-    std::string node, anchor; // source nodes; equal: the operator has its own kernel
+    /// Source nodes of the operator and of its kernel's anchor; equal: the operator has its own kernel.
+    std::string node, anchor;
   };
-  /// A kernel of two anchors, and the kernel names of its parts.
+  /// A kernel of two anchors, and the names of the kernels into which it can be divided.
   struct Whole {
     std::string kernel;
     std::vector<std::string> parts;
   };
   std::vector<Whole> wholes;
   std::vector<Conversion> conversions;
-  std::vector<Layouts> layouts; // operators that support both layouts
-  std::vector<Fusion> fusions;  // element-wise operators, and depthwise convolutions read by one pointwise convolution
+  std::vector<Layouts> layouts; // layouts of the operators that support both
+  /// Fusions of element-wise operators, and of depthwise convolutions that only a pointwise convolution reads.
+  std::vector<Fusion> fusions;
   std::vector<Declined> rowMajor;
-  std::vector<Declined> unconverted; // all operators that stay in the model's layout
+  std::vector<Declined> unconverted; // all operators that stay in the layout of the model
   std::vector<Declined> references;
-  std::vector<Declined> notGrowing; // concatenations of an input and new elements that do not grow in place
+  std::vector<Declined> notGrowing; // concatenations of an input and new elements that cannot grow in place
   int kernels = 0;
-  int measuredChoices = 0; // operators for which measured times choose other layouts or kernels than predictions
+  /// Number of operators whose layouts or kernels measured times choose otherwise than predictions.
+  int measuredChoices = 0;
 
-  /// Adds the report of another part of the model.
+  /// Adds the report about another part of the model.
   void add(PipelineReport other);
 };
 

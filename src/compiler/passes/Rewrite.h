@@ -1,4 +1,4 @@
-// Utilities of passes.
+// Functions that several passes need.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -11,34 +11,34 @@
 
 namespace lathe {
 
-/// The `lowering` of the record; "" for operations without a record. "reference" where the operator binds extents: a kernel
-/// cannot say how large its result is.
+/// The kernel family of an operator: `lowering` of its record; "" for operators without a record. "reference" if the
+/// operator binds extents, because a kernel cannot say how large its result is.
 std::string_view loweringOf(mlir::Operation *op);
-/// True if only the operator itself knows an extent of its results, which has a name (nn.extents).
+/// True if an extent of the operator's results is known only when it has run; such extents have names (nn.extents).
 bool bindsExtents(mlir::Operation *op);
 
-/// Operand `index` of the record; null: absent.
+/// The operand that the record lists at `index`; null if it is absent.
 mlir::Value operandOf(mlir::Operation *op, size_t index);
-/// Removes the optional operand `index` of the record.
+/// Removes the optional operand that the record lists at `index`.
 void dropOperand(mlir::Operation *op, size_t index);
 
-/// The constant that defines `value`, if any.
+/// Returns the constant that defines `value`; null if `value` is not a constant.
 std::optional<Tensor> constantOf(mlir::Value value);
 /// Creates an nn.constant at the builder's position.
 mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc, const Tensor &tensor, llvm::StringRef name);
 /// Creates an nn.constant from doubles, rounded to `type`.
 mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location loc, ElementType type, std::vector<int64_t> dims,
                          const std::vector<double> &values, llvm::StringRef name);
-/// Returns all elements as doubles.
+/// Returns all elements of the constant as doubles.
 std::vector<double> toDoubles(const Tensor &tensor);
 /// The value of a constant whose elements are all equal; nothing otherwise.
 std::optional<double> splatValue(mlir::Value value);
 
 mlir::RankedTensorType rankedType(mlir::Value value);
-/// The static shape; nothing if an extent is open.
+/// Returns the extents if all are static; nothing if one is open.
 std::optional<std::vector<int64_t>> staticShape(mlir::Value value);
 
-/// True if an extent is 0 for all values of the symbols.
+/// True if an extent is 0 whatever values the symbols have.
 bool hasNoElements(const TensorInfo &info);
 /// True if every result has no elements and its other extents are known when inputs are bound.
 bool computesNothing(mlir::Operation *op, const nn::SymbolicShapes &shapes);
@@ -46,7 +46,7 @@ bool computesNothing(mlir::Operation *op, const nn::SymbolicShapes &shapes);
 /// Largest number of operands of a concatenation, or results of a split, in one kernel.
 constexpr size_t widestMovement = 64;
 
-/// A reshape of `x` to `type`, in which at most one extent is open; none is 0 then.
+/// Creates a reshape of `x` to `type`. At most one extent of the type is open, and then no extent is 0.
 mlir::Value reshapeTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::RankedTensorType type);
 
 /// Replaces the uses of the (only) result of `op` and erases it.
@@ -56,17 +56,17 @@ void replaceWith(mlir::Operation *op, mlir::Value value);
 /// have refined.
 void settleResultTypes(mlir::func::FuncOp function);
 
-/// True if `value` is a constant that broadcasts to `like` and has extent 1 on every axis but the channels' (axis 1).
+/// True if `value` is a constant that broadcasts to `like` and has extent 1 on every axis but axis 1, the channels.
 bool isPerChannelConstant(mlir::Value value, mlir::Value like);
-/// Returns such a per-channel constant of floats as one number per channel of `like`; empty for other values.
+/// Returns such a constant of floats as one number per channel of `like`; empty for other values.
 std::optional<std::vector<double>> perChannelConstant(mlir::Value value, mlir::Value like);
-/// Extents {C, 1, 1} (for rank 4; in general one 1 per axis behind the channels) with which C
-/// numbers broadcast along axis 1 of `like`.
+/// Returns the extents {C, 1, 1} (for rank 4; in general one 1 for each axis behind the channels), with which C numbers
+/// broadcast along axis 1 of `like`.
 std::vector<int64_t> channelDims(mlir::Value like);
 
-/// Location of an operator that replaces both operators.
+/// Returns the location of an operator that replaces both operators.
 mlir::Location fuseLocations(mlir::Operation *a, mlir::Operation *b);
-/// Name for a constant made by a pass: the first source node with `suffix`.
+/// Returns a name for a constant that a pass makes: the first source node with `suffix`.
 std::string constantName(mlir::Operation *op, llvm::StringRef suffix);
 
 } // namespace lathe

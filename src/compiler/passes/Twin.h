@@ -18,7 +18,7 @@ std::vector<Value> randomInputs(mlir::ModuleOp module, uint64_t seed,
                                 const std::map<std::string, int64_t> &symbols = {});
 
 struct TwinResult {
-  double maxRelative = 0; // largest over outputs of max |a - b| / max |a|
+  double maxRelative = 0; // largest value of max |a - b| / max |a| over all outputs
   std::string mismatch;   // why the outputs cannot be compared; "": they can
 };
 TwinResult compareTwins(std::span<const Value> a, std::span<const Value> b);

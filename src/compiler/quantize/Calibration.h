@@ -9,20 +9,20 @@ namespace lathe::quantize {
 
 class Calibration {
 public:
-  /// Observes all values of `points`, and output number `compared`. Throws Error with the name of the input and of the
-  /// value if a value is not finite.
+  /// Runs all samples. Observes the values to quantise (`points`) and keeps output number `compared`. Throws Error with
+  /// the names of the sample and the value if a value is not finite.
   Calibration(mlir::ModuleOp module, const Points &points, const std::vector<Sample> &samples, const Options &options,
               size_t compared);
 
-  /// The compared output of the float model for each sample.
+  /// The kept output of the float model, one tensor for each sample.
   const std::vector<Tensor> &outputs() const { return results; }
-  /// Scales of the groups of `points`, whose values were all observed.
+  /// Scale and zero point of each group of `points`, from the observed values.
   std::vector<nn::QuantizedScale> scales(const Points &points) const;
-  /// Means of the channels of a value that a layer reads; empty for other values.
+  /// Means over all samples for each channel of a value that a layer reads; empty for other values.
   std::vector<double> channelMeans(mlir::Value value) const;
-  /// Values with an empty range or with magnitudes beyond largestMagnitude, one line each.
+  /// Lists values with an empty range or with magnitudes beyond largestMagnitude, one line each.
   std::vector<std::string> warnings() const;
-  /// Means of the output channels of each layer, by node.
+  /// By node of each layer: means of its output channels.
   const std::map<std::string, std::vector<double>> &layerMeans() const { return resultMeans; }
 
 private:

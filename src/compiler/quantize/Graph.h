@@ -22,14 +22,15 @@ void requireFiniteConstants(mlir::func::FuncOp main);
 /// Name of a value for messages: "input 'x'", or "node 'conv1'" if the node computes it.
 std::string valueName(mlir::Value value);
 
-/// The output that is compared between two models.
+/// The output by which two models are compared.
 struct ComparedOutput {
-  size_t index = 0; // among the outputs that are tensors
-  // its first axis is the first axis of an input, such as a batch: each row is a decision
+  size_t index = 0; // index of the output among the outputs that are tensors
+  // True if the first axis of the output is the first axis of an input, such as a batch: each row is then a decision.
   bool byRow = false;
-  std::vector<std::string> open; // earlier outputs, which are left out because their extents depend on data
+  /// Names of earlier outputs, which are not compared because their extents depend on data.
+  std::vector<std::string> open;
 };
-/// The first output whose extents follow from the inputs' extents, or the first output.
+/// Chooses the first output whose extents follow from the inputs' extents; if there is none, the first output.
 ComparedOutput comparedOutput(mlir::func::FuncOp main);
 
 /// Cross-layer equalisation: scales the output channels of a layer and divides the input channels of the next layer by
@@ -41,21 +42,22 @@ size_t equalize(mlir::func::FuncOp main);
 
 struct InsertOptions {
   bool perChannel = true;
-  int weightMost = 127; // largest magnitude of quantised weights
-  /// Channel means of the input of a layer in the float model; empty: no bias correction. Source: the paper above,
-  /// section 4.2: the bias compensates the mean error from rounding the weights.
+  int weightMost = 127; // magnitude to which the largest weight is quantised
+  /// Returns the channel means that the input of a layer has in the float model; empty: no bias correction. The
+  /// corrected bias compensates the mean error from rounding the weights. Source: the paper above, section 4.2.
   std::function<std::vector<double>(mlir::Value)> channelMeans;
-  /// Additional corrections for the bias of each layer, one number per channel, by node.
+  /// By node: numbers to add to the bias of a layer, one per channel.
   std::map<std::string, std::vector<double>> corrections;
 };
 
-/// Inserts quantise and dequantise at the points. `scales` has one entry for each group. Weights become int8 constants,
-/// biases int32 constants.
+/// Inserts quantise and dequantise operators at the points. `scales` has one entry for each group of values. Weights
+/// become int8 constants, biases int32 constants.
 void insertQuantization(mlir::func::FuncOp main, const Points &points, const std::vector<nn::QuantizedScale> &scales,
                         const InsertOptions &options);
 
-/// Quantises the weights of matrix products to int8, and their inputs at run time with one scale per row. Needs no
-/// calibration. Layers of `excluded` nodes stay in float. Returns the nodes of the quantised layers.
+/// Quantises the weights of matrix products to int8, and adds operators that quantise their inputs in each run, with
+/// one scale per row. Needs no calibration. Layers of `excluded` nodes stay in float. Returns the nodes of the
+/// quantised layers.
 std::vector<std::string> quantizeDynamically(mlir::func::FuncOp main, const std::set<std::string> &excluded);
 
 } // namespace lathe::quantize

@@ -11,9 +11,9 @@ namespace lathe::quantize {
 
 inline constexpr size_t timedRuns = 15;
 
-/// Seconds of each of `nodes` in one run whose inputs are set: the smallest over several runs of its kernel. Layers in
-/// one kernel share its time equally. A kernel without a layer counts for the layer before it, because it converts or
-/// moves that layer's result.
+/// Returns the seconds of each of `nodes` in one run of the context, whose inputs must be set: the smallest time over
+/// several runs. Layers in one kernel share its time equally. The time of a kernel without a layer counts for the layer
+/// before it, because such a kernel converts or moves that layer's result.
 std::map<std::string, double> layerTimes(runtime::Context &context, const std::set<std::string> &nodes);
 
 } // namespace lathe::quantize

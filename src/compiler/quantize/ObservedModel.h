@@ -20,19 +20,19 @@ public:
   /// Compiles a copy of `module`. `observed` are values of @main of `module`.
   ObservedModel(mlir::ModuleOp module, llvm::ArrayRef<mlir::Value> observed, const CompileOptions &options);
 
-  /// Runs one sample and returns copies of the model's results. `see` (may be empty) receives the observed values in order,
-  /// valid during the call.
+  /// Runs one sample and returns copies of the model's results. Calls `see` (may be empty) with each observed value, in
+  /// order; the tensor is valid during the call.
   std::vector<Tensor> run(const Sample &sample, const std::function<void(size_t, const Tensor &)> &see = {});
 
-  /// The context, for profiles of its runs.
+  /// The context that runs the model; its profile tells times.
   runtime::Context &context() { return *running; }
   /// Median seconds of `runs` runs of a sample, after a warm-up.
   double seconds(const Sample &sample, size_t runs);
 
 private:
   std::unique_ptr<runtime::Context> running;
-  size_t results = 0;               // of the model itself
-  std::vector<int64_t> outputIndex; // of each observed value; -1 - i: input i
+  size_t results = 0;               // number of results that the model itself has
+  std::vector<int64_t> outputIndex; // output that has each observed value, or -1 - i if it is input i
 };
 
 } // namespace lathe::quantize

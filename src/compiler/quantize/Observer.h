@@ -15,7 +15,7 @@ enum class CalibrationMethod { minMax, percentile, entropy };
 /// Parses "minmax", "percentile" or "entropy". Throws Error with the valid names.
 CalibrationMethod methodFromName(const std::string &name);
 
-/// Smallest and largest value that the integers have to represent; 0 is inside.
+/// Smallest and largest value that the integers have to represent. 0 is always between them.
 struct Range {
   double least = 0, most = 0;
 };
@@ -28,7 +28,7 @@ public:
 
   explicit Histogram(double limit = 0) : limit(limit), counts(binCount, 0) {}
   void add(const float *values, int64_t count);
-  void add(const Histogram &other); // must have the same limit
+  void add(const Histogram &other); // the other histogram must have the same limit
 
   double extent() const { return limit; }
   double width() const { return 2 * limit / binCount; }
@@ -40,31 +40,31 @@ private:
   std::vector<uint64_t> counts;
 };
 
-/// The range without the smallest and the largest (100 - `percent`) / 100 of the values, to the precision of a bin, and
-/// at most the limits `seen`.
+/// Returns the range that leaves out the smallest (100 - `percent`) / 100 of the values, and as many of the largest. It
+/// is exact to one bin and never wider than `seen`, the observed limits.
 Range percentileRange(const Histogram &histogram, double percent, Range seen);
 
-/// The range [-T, T] within `seen` for which the quantised distribution of |x| has the smallest Kullback-Leibler
-/// divergence from the observed one. Source: S. Migacz, "8-bit inference with TensorRT", GTC 2017. `levels`: number of
-/// integers for |x|.
+/// Returns the range [-T, T], within the observed limits `seen`, whose quantised distribution of |x| has the smallest
+/// Kullback-Leibler divergence from the observed distribution. `levels`: number of integers that represent |x|. Source:
+/// S. Migacz, "8-bit inference with TensorRT", GTC 2017.
 Range entropyRange(const Histogram &histogram, size_t levels, Range seen);
 
-/// Limits and channel means of the values of one tensor over all calibration inputs (first pass), and their distribution
-/// (second pass, within the limits).
+/// Statistics of one tensor over all calibration inputs: limits and channel means from a first pass, the distribution
+/// of values within these limits from a second pass.
 class Observer {
 public:
   /// `channelAxis`: axis whose positions get separate means; -1: none.
   explicit Observer(int64_t channelAxis = -1) : channelAxis(channelAxis) {}
-  /// First pass. Throws Error for NaN and infinities.
+  /// First pass: extends the limits and sums up channels. Throws Error for NaN and infinities.
   void addLimits(const Tensor &tensor);
-  /// Second pass.
+  /// Second pass: adds the values to the histogram.
   void addDistribution(const Tensor &tensor);
 
   Range limits() const { return seen; }
   const Histogram &distribution() const { return histogram; }
   /// Mean of each channel; empty without a channel axis.
   std::vector<double> channelMeans() const;
-  /// Sets the limits of the histogram. Call it between the passes.
+  /// Starts the second pass with an empty histogram over [-limit, limit].
   void beginDistribution(double limit) { histogram = Histogram(limit); }
 
 private:
@@ -72,7 +72,7 @@ private:
   Range seen;
   Histogram histogram;
   std::vector<double> sums;
-  uint64_t perChannel = 0; // values that went into each sum
+  uint64_t perChannel = 0; // number of values in each of `sums`
 };
 
 } // namespace lathe::quantize

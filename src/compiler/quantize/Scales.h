@@ -6,32 +6,32 @@
 
 namespace lathe::quantize {
 
-/// Scale and zero point of an activation. Zero is represented exactly. `symmetric`: the zero point is the middle of the
-/// type, and both limits have one magnitude.
+/// Returns scale and zero point of an activation with this range. Zero is represented exactly. `symmetric`: the zero
+/// point is the middle of the type, and both limits have one magnitude.
 nn::QuantizedScale activationScale(Range range, ElementType type, bool symmetric);
 
 struct QuantizedWeights {
   nn::QuantizedScale scale;
-  std::vector<int8_t> values; // as many as the weights
+  std::vector<int8_t> values; // one integer for each weight
 };
 
-/// Symmetric int8 weights with one scale per position along `axis`, or one scale in total (`axis` empty). The largest
-/// magnitude becomes `most`: 127, or 63 if sums of products must fit 16 bits (`--reduce-range`). `least` (may be empty)
-/// has the smallest allowed scale of each position.
+/// Quantises weights to int8 symmetrically, with one scale per position along `axis`, or one scale in total (`axis`
+/// empty). The weight of largest magnitude becomes `most` or -`most`: 127, or 63 if sums of products must fit 16 bits
+/// (`--reduce-range`). `least` (may be empty) has the smallest allowed scale of each position.
 QuantizedWeights quantizeWeights(const std::vector<float> &weights, const std::vector<int64_t> &dims,
                                  std::optional<int64_t> axis, int most = 127, const std::vector<double> &least = {});
 
-/// The smallest scales of weights for which the bias fits 31 bits in units of `inputScale` times the scale: one per
-/// channel, or one in total.
+/// Returns the smallest scales of weights with which the bias fits 31 bits, if its unit is `inputScale` times the scale
+/// of the weights: one scale per channel, or one in total.
 std::vector<double> leastScales(const std::vector<double> &bias, double inputScale, bool perChannel);
 
-/// The real numbers that the integers represent.
+/// Returns the real numbers that the integers represent.
 std::vector<float> dequantized(const QuantizedWeights &weights, const std::vector<int64_t> &dims);
 
-/// A bias as int32 in units of `scales`, one per channel; saturated.
+/// Returns a bias as int32, saturated. Its units are `scales`, one per channel.
 std::vector<int32_t> quantizeBias(const std::vector<double> &bias, const std::vector<double> &scales);
 
-/// Position of each element of a row-major tensor along `axis`: element / inner % extent.
+/// Computes the position of each element of a row-major tensor along `axis`: element / inner % extent.
 struct AxisIndex {
   int64_t inner = 1, extent = 1;
   AxisIndex(const std::vector<int64_t> &dims, std::optional<int64_t> axis);

@@ -1,4 +1,4 @@
-// Storage of weights that are quantised while activations stay in float.
+// The format of weights that are quantised while activations stay in float.
 #pragma once
 
 #include "support/ElementType.h"
@@ -6,11 +6,12 @@
 namespace lathe::quantize {
 
 struct WeightFormat {
-  ElementType type = ElementType::invalid; // i4 or i8; invalid: weights are not quantised separately
-  /// Reduction steps that share a scale; 0: all steps of a column. If it does not divide the number of steps, the next
-  /// smaller divisor is used.
+  /// Type of the stored weights, i4 or i8; invalid: weights are not quantised separately.
+  ElementType type = ElementType::invalid;
+  /// Number of reduction steps that share a scale; 0: all steps of a column. If it does not divide the number of steps,
+  /// the next smaller divisor is used.
   int64_t block = 0;
-  bool zeroPoints = false; // codes are unsigned, and each block has a zero point besides its scale
+  bool zeroPoints = false; // true: codes are unsigned, and each block has a zero point besides its scale
 };
 
 } // namespace lathe::quantize

@@ -1,4 +1,4 @@
-// Weights in 4 or 8 bits with activations in float32: for networks whose time is spent on reading weights.
+// Stores weights in 4 or 8 bits while activations stay float32. For networks that spend their time on reading weights.
 #pragma once
 
 #include "quantize/Graph.h"
@@ -8,27 +8,27 @@
 
 namespace lathe::quantize {
 
-/// A block of weights as codes. Weight i is about (codes[i] - zero) * scale.
+/// A block of weights as integer codes. Weight i is about (codes[i] - zero) * scale.
 struct PackedBlock {
   float scale = 1;
   int zero = 0;
   std::vector<int> codes;
 };
 
-/// The codes of a block with nearly the least sum of squared errors. Alternates rounding to the nearest code and the
-/// least-squares scale for given codes, starting from several scales that clip more or less of the largest weights.
-/// Source: S. P. Lloyd, "Least squares quantization in PCM", IEEE Transactions on Information Theory 28 (2), 1982,
-/// where the levels are multiples of one scale.
+/// Chooses codes and scale of a block for which the sum of squared errors is nearly the least. Alternates between
+/// rounding to the nearest code and computing the least-squares scale for given codes, from several first scales that
+/// clip more or less of the largest weights. Source: S. P. Lloyd, "Least squares quantization in PCM", IEEE
+/// Transactions on Information Theory 28 (2), 1982; here, all levels are multiples of one scale.
 PackedBlock packBlock(std::span<const float> weights, const WeightFormat &format);
 
-/// The result for the weights of one node.
+/// What was stored for the weights of one node.
 struct PackedLayer {
   std::string node, op;
-  double cosine; // of the weights and the dequantised weights
+  double cosine; // cosine similarity of the weights before and after quantisation
 };
 
-/// Stores the weights of matrix products in `format`, and embedding tables, which gathers read row by row, in i8 with
-/// one scale per row. Nodes of `excluded` stay in float. Returns the nodes that were packed.
+/// Stores the weights of matrix products in `format`. Stores embedding tables, which gathers read row by row, in i8
+/// with one scale per row. Nodes of `excluded` stay in float. Returns the nodes whose weights were stored so.
 std::vector<PackedLayer> packWeights(mlir::func::FuncOp main, const WeightFormat &format,
                                      const std::set<std::string> &excluded);
 

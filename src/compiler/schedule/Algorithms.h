@@ -18,9 +18,9 @@ namespace lathe {
 
 struct Parameter {
   enum class Kind {
-    number, // a whole number
-    word,   // one of a list
-    name    // name of a node: any text
+    number, // the value is a whole number
+    word,   // the value is one of a list of words
+    name    // the value is the name of a node: any text
   };
   enum Role : unsigned { // bits: what a search may do with the parameter
     registerRows = 1,    // the rows of a register block
@@ -29,19 +29,20 @@ struct Parameter {
     changesResults = 8   // decides what is computed
   };
   const char *name;
-  const char *meaning;   // with its unit; equal for all algorithms with a parameter of this name
-  const char *note = ""; // addition for this algorithm: "rows are tiles"
+  /// What the value means, with its unit; equal for all algorithms that have a parameter of this name.
+  const char *meaning;
+  const char *note = ""; // what the meaning is for this algorithm in particular: "rows are tiles"
   Kind kind = Kind::number;
-  int64_t least = 0, most = 0;          // range of a number, inclusive
-  bool powerOfTwo = false;              // a number must be a power of two
-  std::vector<const char *> words = {}; // values of a word; the first is the default
+  int64_t least = 0, most = 0;          // for a number: smallest and largest value
+  bool powerOfTwo = false;              // for a number: true if it must be a power of two
+  std::vector<const char *> words = {}; // for a word: its possible values, the default first
   std::optional<int64_t> defaultNumber = {};
   const char *defaultText = ""; // description of a default that depends on the problem, or of its absence
   unsigned roles = 0;           // bits of Role
 
-  /// True if the default does not depend on the problem.
+  /// True if the parameter has a default that is equal for all problems.
   bool hasDefault() const { return kind == Kind::word ? *defaultText == 0 : defaultNumber.has_value(); }
-  /// Meaning and note: "rows per register block, at most (rows are tiles)".
+  /// Text of meaning and note: "rows per register block, at most (rows are tiles)".
   std::string description() const;
   bool is(Role role) const { return roles & role; }
   /// True for a number within the range.
@@ -51,10 +52,10 @@ struct Parameter {
   std::string values() const;
 };
 
-/// A condition that a legal schedule of an algorithm meets for its problem and target. Values
-/// within their ranges can break it.
+/// A condition on the schedules of an algorithm, which depends on the problem and the target. A schedule whose values
+/// are all within their ranges can still break it and is then illegal.
 struct Constraint {
-  const char *id;   // unique within the algorithm
+  const char *id;   // name of the constraint, unique within the algorithm
   const char *text; // the condition in words
 };
 
@@ -77,22 +78,22 @@ struct FormerVersion {
 struct Algorithm {
   const char *name;
   int version;
-  const char *family; // kernel family (KernelFamily::name); "" for choices above kernels
+  const char *family; // kernel family (KernelFamily::name); "" for choices of layout and fusion
   const char *summary;
   std::vector<Parameter> parameters;
   std::vector<Constraint> constraints = {};
   std::vector<FormerVersion> former = {};
   Margins margins = {};
 
-  /// Returns the constraint. Throws std::logic_error if it is not declared.
+  /// Returns the constraint with this id. Throws std::logic_error if it is not declared.
   const Constraint &constraint(std::string_view id) const;
   const Parameter *find(std::string_view parameter) const;
-  std::string str() const; // "softmax/1"
+  std::string str() const; // name and version: "softmax/1"
 };
 
 /// All algorithms, by family.
 const std::vector<Algorithm> &algorithms();
-/// Returns the algorithm; null if there is none.
+/// Returns the algorithm with this name; null if there is none.
 const Algorithm *findAlgorithm(std::string_view name, int version);
 
 /// Returns a schedule without parameters, of the algorithm's current version. Throws
@@ -114,7 +115,7 @@ std::string canonicalSchedule(const std::string &text);
 std::string schedulesHelp();
 std::string schedulesHelp(const std::string &name);
 
-/// The text of docs/generated/schedules.md.
+/// Returns the text of docs/generated/schedules.md.
 std::string schedulesPage();
 
 } // namespace lathe

@@ -27,7 +27,7 @@ private:
 
 uint64_t hash(const void *data, size_t bytes);
 
-/// Begins Header::hash: the header's facts, from format 9 on, and the section table.
+/// Starts the computation of Header::hash with the facts of the header (from format 9 on) and the section table.
 void hashTables(Hasher &hasher, Header header, std::span<const Section> sections);
 
 } // namespace lathe::package

@@ -1,4 +1,4 @@
-// Which operations a package counts for its kernels (Kernel.flops of package/plan.fbs).
+// Tells which operations a package counts for its kernels (Kernel.flops of package/plan.fbs).
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace lathe::package {
 
-/// Contained in Program.options if the package counts neither taps in padding nor biases (ops/WindowTaps.h).
+/// The text that Program.options contains if the package counts neither taps in padding nor biases (ops/WindowTaps.h).
 inline constexpr std::string_view withoutPadding = "operations without padding";
 
-/// A note for packages of older versions, which count taps in padding and biases; "" for other packages.
+/// Returns a note for packages of older versions, which count taps in padding and biases; "" for other packages.
 inline std::string paddingNote(const std::string &options) {
   return options.find(withoutPadding) == std::string::npos
              ? "an older version made the package: its operations include taps in padding and biases; compile it again"

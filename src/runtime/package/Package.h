@@ -19,22 +19,21 @@
 namespace lathe::package {
 
 inline constexpr char magic[8] = {'L', 'A', 'T', 'H', 'E', 'P', 'K', 'G'};
-inline constexpr uint32_t formatVersion =
-    9; // 2: aliases with an offset, 3: rules, 4: machine, element ranges, 5: costs of image loops, 6: rules of bodies,
-// 7: element ranges of indices, 8: outputs that grow in place, 9: places, waits, devices and memory spaces; a hash
-// over the header's facts
-inline constexpr uint32_t oldestFormat = 8;         // oldest format that the loader reads
+/// Version of the format. Versions added: 2: aliases with an offset, 3: rules, 4: facts of machines and element ranges,
+/// 5: costs of image loops, 6: rules of bodies, 7: element ranges of indices, 8: outputs that grow in place, 9: places,
+/// waits, devices and memory spaces, and a hash that covers the header.
+inline constexpr uint32_t formatVersion = 9;
+inline constexpr uint32_t oldestFormat = 8;         // oldest format version that the loader reads
 inline constexpr uint64_t sectionAlignment = 16384; // a multiple of the page size of every supported machine
 inline constexpr uint64_t constantAlignment = 64;
 
 struct Header {
   char magic[8];
   uint32_t formatVersion;
-  uint32_t kernelAbi; // LATHE_KERNEL_ABI of the code
+  uint32_t kernelAbi; // LATHE_KERNEL_ABI for which the code was compiled
   uint64_t fileBytes;
-  uint64_t
-      hash; // XXH3-64 of the header with a hash of 0 (from format 9 on), the section table, the plan and every code
-            // section
+  /// XXH3-64 of the header with a hash of 0 (from format 9 on), the section table, the plan and every code section.
+  uint64_t hash;
   uint32_t sectionCount;
   uint32_t reserved[7];
 };
@@ -44,12 +43,12 @@ enum class SectionKind : uint32_t { plan = 1, constants = 2, code = 3 };
 
 struct Section {
   SectionKind kind;
-  uint32_t flags;  // 0
-  uint64_t offset; // multiple of sectionAlignment
+  uint32_t flags;  // reserved, 0
+  uint64_t offset; // first byte of the section in the file, a multiple of sectionAlignment
   uint64_t bytes;
-  uint64_t hash;     // XXH3-64 of the section
-  uint64_t features; // code: bits of CpuFeature that must be present, all others: 0
-  char target[88];   // code: "x86_64 znver4" as text, zero-terminated; all others: empty
+  uint64_t hash;     // XXH3-64 of the bytes of the section
+  uint64_t features; // code sections: bits of CpuFeature that the CPU must have; all other sections: 0
+  char target[88];   // code sections: the target as text, "x86_64 znver4", zero-terminated; all other sections: empty
 };
 static_assert(sizeof(Section) == 128 && std::is_trivially_copyable_v<Section>);
 

@@ -39,30 +39,29 @@ public:
   std::span<const Chunk> chunks() const { return stored; }
 
 private:
-  std::vector<Chunk> stored; // by rising offset
+  std::vector<Chunk> stored; // stored contents by rising offset
   std::unordered_multimap<uint64_t, size_t> byHash;
   uint64_t end = 0;
 };
 
 /// Machine code of all kernels of the program for one target.
 struct CodeSection {
-  std::string target;            // "x86_64 znver4"; at most 87 bytes
+  std::string target;            // name of the target, "x86_64 znver4"; at most 87 bytes
   uint64_t features = 0;         // CpuFeature bits that must be present, architecture included
   std::vector<char> image;       // position-independent, imports nothing; placed at a multiple of 4096 bytes
-  std::vector<uint64_t> entries; // offset into `image` of each kernel, in order of plan, then of Plan.kernels
+  std::vector<uint64_t> entries; // offset of each kernel in `image`, in the order of plans, then of Plan.kernels
 };
 
 /// Alignment of an image inside its section; page-relative addressing (AArch64 ADRP) relies on it.
 inline constexpr uint64_t imageAlignment = 4096;
 
-/// Writes the package as a PendingFile, so that a reader sees the old file or the new one. Returns
-/// the size in bytes. Throws Error ("model.lathe: cannot write: No space left on device") and
-/// leaves nothing behind on failure. `code` may be empty for a program without kernels (references
-/// only).
+/// Writes the package as a PendingFile, so that a reader sees the old file or the new one. Returns the size in bytes.
+/// If that fails, throws Error ("model.lathe: cannot write: No space left on device") and leaves no file behind. `code`
+/// may be empty for a program without kernels, which runs on references only.
 uint64_t writePackage(const std::string &path, const plan::ProgramT &program, const Constants &constants,
                       std::span<const CodeSection> code);
 
-/// Returns the same bytes in memory.
+/// Returns the bytes that writePackage would write.
 std::vector<char> packageBytes(const plan::ProgramT &program, const Constants &constants,
                                std::span<const CodeSection> code);
 

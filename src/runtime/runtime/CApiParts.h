@@ -11,7 +11,7 @@
 
 namespace lathe::runtime {
 
-/// A port's texts and extents in the form the C structures point at.
+/// Texts and extents of a port in the form to which the C structures point.
 struct PortTexts {
   std::vector<int64_t> dims;
   std::vector<std::string> texts;
@@ -66,7 +66,8 @@ template <class Body> lathe_status guarded(const Body &body) noexcept {
   return status;
 }
 
-/// Copies the caller's structure of an older (shorter) or newer (longer) version. Missing members are zero.
+/// Copies a structure of the caller, whose version may be older (shorter) or newer (longer) than this library. Members
+/// that an older structure does not have are zero.
 template <class T> T readStruct(const T *given, size_t least, const char *what) {
   expect(given != nullptr, "{} is null", what);
   expect(given->struct_size >= least, "{}: struct_size is {}, expected at least {}", what, given->struct_size, least);
@@ -101,9 +102,9 @@ struct lathe_model {
 struct lathe_context {
   lathe::runtime::Context context;
   bool profiled = false;
-  std::vector<lathe::runtime::ProfileRow> rows; // of the last profiled run
-  std::vector<std::string> nodes;               // source nodes of each row
-  /// The strings of the outputs that were asked for since the last run, by output and tensor of the output.
+  std::vector<lathe::runtime::ProfileRow> rows; // profile rows of the last profiled run
+  std::vector<std::string> nodes;               // source nodes of each row in `rows`
+  /// Strings of the outputs that the caller asked for since the last run, by output and by tensor of the output.
   std::map<std::pair<size_t, size_t>, std::vector<lathe_string>> strings;
 
   lathe_context(std::shared_ptr<const lathe::runtime::Model> model, const lathe::runtime::ContextOptions &options)
@@ -112,7 +113,7 @@ struct lathe_context {
 
 namespace lathe::runtime {
 
-/// The caller's tensor without a copy of its numbers; strings are copied. Throws ArgumentError.
+/// Returns the caller's tensor without a copy of its numbers; strings are copied. Throws ArgumentError.
 Tensor toTensor(const lathe_tensor *given);
 /// Describes tensor `element` of output `index` to the caller.
 void giveTensor(lathe_context &context, size_t index, size_t element, const Tensor &tensor, lathe_tensor *out);

@@ -16,41 +16,43 @@
 
 namespace lathe::runtime {
 
-/// A run that Context::cancel has ended.
+/// Thrown by a run that Context::cancel has ended.
 class Cancelled : public Error {
 public:
   using Error::Error;
 };
 
 struct ContextOptions {
-  int threads = 1; // slots, with the caller; 0: all processors of the process
+  int threads = 1; // number of slots, the calling thread included; 0: as many as the process may use processors
 };
 
-/// Description and cost of one instruction of the plan, at the extents bound now. Strings and spans
-/// live as long as the model.
+/// Description and cost of one instruction of the plan, for the extents that are bound now. Strings and spans live as
+/// long as the model.
 struct InstructionInfo {
-  const char *kind = "";                     // "kernel", "reference", "compute_shape", "if", "loop"
-  std::string_view name;                     // kernel name, or operator of a reference
-  std::string_view family, shapes, schedule; // of kernels; "" for other instructions
-  std::span<const std::string> nodes;        // source nodes
-  double flops = 0, bytes = 0;               // of kernels; 0 for others, and while extents are unknown
-  /// Values that the instruction writes, aliases resolved. For a kernel: the non-constant buffers
-  /// that no earlier instruction wrote.
+  const char *kind = ""; // kind of the instruction: "kernel", "reference", "compute_shape", "if", "loop"
+  std::string_view name; // name of the kernel, or operator of the reference
+  std::string_view family, shapes, schedule; // only for kernels; "" for other instructions
+  std::span<const std::string> nodes;        // source nodes that the instruction computes
+  double flops = 0, bytes = 0; // only for kernels; 0 for other instructions, and while extents are unknown
+  /// Values that the instruction writes. An alias counts as the value that owns its bytes. For a kernel: the
+  /// non-constant buffers that no earlier instruction wrote.
   std::vector<uint32_t> outputs;
-  std::string_view origin; // of kernels: source of the schedule
-  /// Of kernels: core cycles of one run on Model::plannedThreads() threads, predicted when the package
-  /// was compiled; 0: none, or none for the extents bound now.
+  std::string_view origin; // only for kernels: source of the schedule
+  /// Only for kernels: core cycles of one run on Model::plannedThreads() threads, predicted when the package was
+  /// compiled. 0: there is no prediction, or none for the extents that are bound now.
   double predictedCycles = 0;
-  bool imageByImage = false; // of kernels: a batch passes it and its neighbours one image after the other
+  /// Only for kernels: runs in an image loop, with its neighbours on one image before the next.
+  bool imageByImage = false;
   /// Values that the instruction itself reads, constants included. For an If or a Loop: the condition, the number of
   /// iterations and the carried values before the first one.
   std::vector<uint32_t> inputs = {};
 };
 
-/// Where a value of the plan lies at the extents bound now. Numbers that depend on data are -1 until the data exists.
+/// Where a value of the plan lies in memory, for the extents that are bound now. Numbers that depend on data are -1
+/// until the data exists.
 struct ValuePlace {
   std::vector<int64_t> dims;     // logical extents
-  int64_t bytes = 0, offset = 0; // physical size; offset in the value that owns the bytes
+  int64_t bytes = 0, offset = 0; // size in memory; offset in the value that owns the bytes
 };
 
 /// Begin and end of one execution of one instruction, in monotonic nanoseconds. For an instruction that a loop runs
@@ -60,10 +62,10 @@ struct InstructionTime {
   uint64_t begin, end;
 };
 
-/// One profiled run. Times of instructions inside loops and branches are within the time of the If
-/// or Loop.
+/// Times of one profiled run. Times of instructions inside loops and branches are also part of the time of the If or
+/// Loop.
 struct RunProfile {
-  uint64_t begin = 0, end = 0; // the whole run, nanoseconds
+  uint64_t begin = 0, end = 0; // begin and end of the whole run in nanoseconds
   std::vector<InstructionTime> times;
   /// Time of the run outside the instructions of the entry block, in nanoseconds.
   uint64_t overhead = 0;
@@ -76,27 +78,28 @@ struct ProfileRow {
   uint64_t nanoseconds = 0;
 };
 
-/// One execution of an instruction, or of something inside of it, in a traced run. Nanoseconds as in InstructionTime.
+/// One execution of an instruction, or of a part of it, in a traced run. Times are in nanoseconds on the clock of
+/// InstructionTime.
 struct TracedCall {
   enum class Kind {
     instruction,
     body,  // one run of a body of an If or a Loop; `detail`: its index in Plan::blocks
-    images // a batch passes all kernels from `instruction` to `detail` image by image
+    images // an image loop, which runs the kernels from `instruction` to `detail` image by image
   };
   Kind kind = Kind::instruction;
   uint32_t instruction = 0, detail = 0;
-  uint32_t iteration = 0; // of the body of a Loop, from 0
+  uint32_t iteration = 0; // a body of a Loop: number of the iteration in which it ran, from 0
   uint64_t begin = 0, end = 0;
 };
 
-/// The share that one slot had of one call of a kernel, or of a parallel loop of a reference.
+/// The time that one slot took for its share of one kernel call, or of one parallel loop of a reference.
 struct SlotTime {
   uint32_t instruction = 0;
   uint64_t begin = 0, end = 0;
 };
 
-/// The first events of a track of a trace, and the number of later events, which are not kept.
-template <class Event> struct alignas(64) TraceTrack { // no two slots write the same cache line
+/// One track of a trace: its first events, and the number of later events, which are not kept.
+template <class Event> struct alignas(64) TraceTrack { // aligned so that no two slots write the same cache line
   std::vector<Event> events;
   uint64_t leftOut = 0; // events that came when the track was full
 
@@ -108,33 +111,34 @@ template <class Event> struct alignas(64) TraceTrack { // no two slots write the
   }
 };
 
-/// The executions of one run. A kernel inside `images` has the sum of its times over all images, and these kernels
-/// follow one another; `shares` has the real times.
+/// All executions in one run. In `calls`, a kernel inside `images` has the sum of its times over all images, and these
+/// kernels appear one after the other; `shares` has the real times.
 struct RunTrace {
-  TraceTrack<TracedCall> calls;             // in the order of their ends
-  std::vector<TraceTrack<SlotTime>> shares; // by slot, in the order of time
+  TraceTrack<TracedCall> calls;             // executions in the order in which they ended
+  std::vector<TraceTrack<SlotTime>> shares; // shares of kernel calls, one track for each slot, in the order of time
 };
 
 struct RunOptions {
   bool profile = false;
-  bool trace = false; // with `profile`: keep every execution and the share of every slot (Context::trace)
-  /// Maximum events of a track of the trace (32 bytes each for calls, 24 bytes for shares of slots). Later events are
-  /// only counted. One event for each instruction of the entry block is kept beyond this limit.
+  bool trace = false; // with `profile`: also record every execution and the share of every slot (Context::trace)
+  /// Largest number of events in a track of the trace (32 bytes for a call, 24 bytes for a share of a slot). Later
+  /// events are only counted. One event for each instruction of the entry block is kept beyond this limit.
   size_t traceLimit = 1000000;
-  int64_t until = -1; // stop after this instruction; later outputs are undefined. -1: never
+  int64_t until = -1; // number of the last instruction to run; outputs of later instructions are undefined. -1: run all
   /// Called after each instruction; it may call `Context::readValue` for the outputs of the
   /// instruction. Slows the run down.
   std::function<void(uint32_t instruction)> observe = {};
 };
 
 struct MemoryUse {
-  uint64_t arenaBytes = 0;    // planned temporaries and scratch
-  uint64_t liveBytes = 0;     // largest sum of temporaries alive at once: lower bound of any plan
-  uint64_t scratchBytes = 0;  // largest scratch of a call, all slots; in the arena unless data-dependent
+  uint64_t arenaBytes = 0; // planned temporaries and scratch
+  uint64_t liveBytes = 0;  // largest sum of temporaries alive at once; no arena can be smaller
+  /// Largest scratch of a call for all slots; part of the arena unless its size depends on data.
+  uint64_t scratchBytes = 0;
   uint64_t outputBytes = 0;   // outputs owned by the runtime
-  uint64_t copiedBytes = 0;   // copies of unaligned inputs; values with data-dependent extents
-  uint64_t constantBytes = 0; // mapped, shared by all contexts of the model
-  uint64_t stateBytes = 0;    // states between runs; with their full room if they grow in place
+  uint64_t copiedBytes = 0;   // copies of unaligned inputs, and values with data-dependent extents
+  uint64_t constantBytes = 0; // constants, mapped and shared by all contexts of the model
+  uint64_t stateBytes = 0;    // states kept between runs; states that grow in place count with their full room
 };
 
 class Context {
@@ -151,20 +155,23 @@ public:
   /// shared or borrowed storage must stay valid and unchanged until the run ends. Throws Error:
   /// "m.lathe: input 'data': expected f32 Nx3x224x224, got f32 1x3x299x299".
   void setInput(size_t index, Value value);
-  /// Binds the memory of an output. Type and extents must equal the output's. An undefined tensor selects the runtime's
-  /// own buffer again.
+  /// Makes an output use the memory of `tensor`. Type and extents must equal the output's. An undefined tensor selects
+  /// the runtime's own buffer again.
   void setOutput(size_t index, Tensor tensor);
 
   /// Makes output `output` of each run the input `input` of the next run, without a copy: a state of the context. The
-  /// first run starts from the value of setInput, or from zeros. With `max`, output and input share memory for `max`
-  /// positions along the axis on which the output continues the input; Plan::growths must allow this, and a run that
-  /// needs more throws Error. Without `max`, input and output change places, or share memory if Plan::overwrites has
-  /// them. A run that fails leaves all states unchanged, except elements that it has already overwritten.
+  /// first run starts from the value given to setInput, or from zeros.
+  ///
+  /// With `max`, the output must be the input followed by more elements along one axis (Plan::growths). Output and
+  /// input then share memory for `max` positions along this axis, and a run that needs more throws Error. Without
+  /// `max`, input and output swap their memory after each run, or share it if Plan::overwrites lists them. A run that
+  /// fails leaves all states unchanged, except elements that it has already overwritten.
   void keepState(size_t input, size_t output, int64_t max = 0);
-  /// Makes the next run start from the beginning. setInput on a state starts it with that value.
+  /// Makes the next run start all states from their first values again. setInput on a state starts this state with a
+  /// given value.
   void resetStates();
-  /// Returns the value that the next run reads as input `index`; a copy if the input is a state that grows in place.
-  /// All other inputs must be set.
+  /// Returns the value that the next run reads as input `index`; a copy if the input is a state that grows in place or
+  /// is overwritten. All other inputs must be set.
   Value nextInput(size_t index);
   /// Extents of the tensor that is set as input `index`; for a state, its extents after the last run.
   const std::vector<int64_t> &inputDims(size_t index) const;
@@ -184,8 +191,8 @@ public:
   /// Binds the inputs, runs, and returns copies of the outputs.
   std::vector<Value> run(std::span<const Value> inputs);
 
-  /// Returns a result of the last run. It is valid until the next run, or until an input with other
-  /// extents is set.
+  /// Returns output `index` of the last run. It is valid until the next run, or until an input with other extents is
+  /// set.
   const Value &output(size_t index) const;
   /// Returns the extents that output `index` has with the inputs set so far. Throws Error if an
   /// input that determines them is missing, or if they depend on data.
@@ -193,10 +200,10 @@ public:
 
   /// Profile of the last run with RunOptions::profile.
   const RunProfile &profile() const;
-  /// Trace of the last run with RunOptions::trace.
+  /// Trace of the last run that had RunOptions::trace.
   const RunTrace &trace() const;
-  /// The profile as one row per instruction of the entry block. The rows and `profile().overhead`
-  /// add up to the whole run.
+  /// The profile of the last run as one row per instruction of the entry block. The times of the rows and
+  /// `profile().overhead` add up to the whole run.
   std::vector<ProfileRow> profileRows() const;
   /// Number of instructions of the plan in use, and the description of each. Extents must be bound
   /// (by a run or outputDims).
@@ -204,7 +211,7 @@ public:
   InstructionInfo instruction(size_t index) const;
   MemoryUse memory() const;
 
-  /// The plan in use. Extents must be bound.
+  /// The plan of the model that is in use for the extents bound now. Extents must be bound.
   const Plan &plan() const;
   ValuePlace place(uint32_t value) const;
   /// Returns a copy of a value of the plan in row-major order. Valid only while the value's bytes

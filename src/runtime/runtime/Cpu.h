@@ -17,8 +17,8 @@ int availableCpus();
 /// affinity is unchanged afterwards.
 void moveOffThisCpu(pthread_t thread);
 
-/// Sets the floating-point mode of this thread while it lives: denormals flushed to zero, rounding
-/// to nearest, exceptions masked. The destructor restores the previous mode.
+/// Sets the floating-point mode of the calling thread while the object lives: denormals are flushed to zero, results
+/// are rounded to nearest, exceptions are masked. The destructor restores the previous mode.
 class KernelFloatMode {
 public:
   KernelFloatMode();

@@ -32,14 +32,14 @@ private:
 };
 
 struct LoadedPackage {
-  std::vector<char> plan;          // bytes with a checked hash, not decoded
-  std::span<const char> constants; // in `constantPages` or in the caller's memory
+  std::vector<char> plan;          // bytes of the plan section; the hash is checked, but nothing is decoded
+  std::span<const char> constants; // the constants, in `constantPages` or in the caller's memory
   Mapping constantPages;
   std::shared_ptr<const void> keepAlive;
-  ExecutableCode code;                 // empty without code
+  ExecutableCode code;                 // code of all kernels; empty if the package has none
   std::vector<uint64_t> entries;       // offset of each kernel in `code`
-  std::string target;                  // target of the chosen code section
-  std::optional<uint64_t> contentHash; // hash of header and section table; empty: constants unchecked
+  std::string target;                  // target for which the chosen code section was compiled
+  std::optional<uint64_t> contentHash; // hash of header and section table; empty if the constants were not checked
 };
 
 LoadedPackage loadPackageFile(const std::string &path, const LoadOptions &options);

@@ -15,7 +15,7 @@ namespace lathe::runtime {
 class ExecutableCode {
 public:
   ExecutableCode() = default;
-  /// Copies and maps the code. Throws Error starting with `what`.
+  /// Copies and maps the code. Throws Error that begins with `what`.
   ExecutableCode(std::span<const char> code, const std::string &what);
   ExecutableCode(ExecutableCode &&other) noexcept;
   ExecutableCode &operator=(ExecutableCode &&other) noexcept;
@@ -47,15 +47,16 @@ public:
     void *const *buffers = nullptr;
     const int64_t *dims = nullptr;
     int64_t units = 0, stages = 1;
-    char *scratch = nullptr; // one per thread, with distance `scratchStride` bytes; 0: shared by all threads
+    char *scratch = nullptr; // scratch of thread 0; thread i has its own `i * scratchStride` bytes farther on
     size_t scratchStride = 0;
   };
   /// Computes all work items on the threads of `pool`, split as a context splits them.
   void run(ThreadPool &pool, const Work &work) const;
   /// Computes all work items image by image, as a context does in an image loop: each thread takes one image after the
-  /// other, and the images left over are shared by all. `images`: equal ranges of the work items, which are in one stage.
-  /// `imageBytes`: bytes of one image by buffer, 0 for constants. The i-th thread finds every image in place of image i,
-  /// and writes its results there.
+  /// other, and all threads share the images left over. `images` is the number of equal ranges into which the work
+  /// items divide, all in one stage. `imageBytes` has the bytes of one image for each buffer, 0 for constants. Thread i
+  /// works on the memory of image i for every image that it takes: it reads its inputs there and writes its results
+  /// there.
   void runImages(ThreadPool &pool, const Work &work, int64_t images, std::span<const int64_t> imageBytes) const;
 
   size_t codeBytes() const { return code.bytes(); }

@@ -33,17 +33,19 @@ struct FileIdentity {
 class CheckedFiles {
 public:
   virtual ~CheckedFiles() = default;
-  /// Returns true if the file was checked with this content hash (Model::contentHash()).
+  /// Returns true if the constants of `file` were checked before, when its hash was `content` (Model::contentHash()).
   virtual bool has(const FileIdentity &file, uint64_t content) = 0;
-  /// Adds a checked file. Called only for files unchanged for two seconds, so that a later change
-  /// is visible in the file times.
+  /// Adds a file whose constants were checked. Called only for files that have been unchanged for two seconds, so that
+  /// a later change is visible in the file times.
   virtual void add(const FileIdentity &file, uint64_t content) = 0;
 };
 
 struct LoadOptions {
-  bool checkConstants = true;               // verify the hash of the constants, which reads the whole file
-  std::optional<uint64_t> cpuFeatures = {}; // replaces this CPU's bits of package::CpuFeature (for tests)
-  /// Files whose constants need no check. A file that passes the check is added. Used during the call only.
+  bool checkConstants = true; // verify the hash of the constants, which reads the whole file
+  /// Bits of package::CpuFeature that are used instead of the bits of this CPU (for tests).
+  std::optional<uint64_t> cpuFeatures = {};
+  /// Files whose constants need no check (null: none). The loader adds a file that passes the check, and uses the
+  /// object only during the call.
   CheckedFiles *checkedFiles = nullptr;
   std::string name = {}; // name of the file in messages; "": its path
 };
@@ -53,8 +55,8 @@ struct Port {
   std::string name;
   ElementType type = ElementType::invalid;
   Dims dims;                          // may be symbolic: "N"
-  ValueKind kind = ValueKind::tensor; // of sequences and optionals, `type` is the element type of the tensors
-  std::optional<Quantization> quantization = {}; // of integers that represent real numbers
+  ValueKind kind = ValueKind::tensor; // for sequences and optionals, `type` is the element type of their tensors
+  std::optional<Quantization> quantization = {}; // the real numbers that integers represent, if they represent any
   bool tensor() const { return kind == ValueKind::tensor; }
 };
 
@@ -77,19 +79,20 @@ public:
 
   std::span<const Port> inputs() const;
   std::span<const Port> outputs() const;
-  /// Index of the port called `name`; empty if there is none.
+  /// Index of the port with this name; empty if there is none.
   std::optional<size_t> findInput(const std::string &name) const;
   std::optional<size_t> findOutput(const std::string &name) const;
 
-  const std::string &file() const;     // as given to load, or LoadOptions::name
+  const std::string &file() const;     // path given to load, or LoadOptions::name
   const std::string &target() const;   // target of the code in use, "x86_64 znver5"; empty without code
-  const std::string &producer() const; // "lathe 0.2.0"
+  const std::string &producer() const; // compiler that wrote the package: "lathe 0.2.0"
   const std::string &source() const;   // file name of the source model
   const std::string &options() const;  // compilation options as text
-  const std::string &machine() const;  // JSON: facts of the machine it was compiled for; "" in older packages
-  int plannedThreads() const;          // threads for which schedules were chosen; 0 in older packages
-  /// Hash of the whole content. Empty if the constants were not checked, because the content may
-  /// then differ from its hash.
+  /// Facts of the machine for which the package was compiled, as JSON; "" in older packages.
+  const std::string &machine() const;
+  int plannedThreads() const; // threads for which schedules were chosen; 0 in older packages
+  /// Hash of the whole content of the package. Empty if the constants were not checked, because their bytes may then
+  /// differ from the stored hash.
   std::optional<uint64_t> contentHash() const;
   uint64_t constantBytes() const;
   uint64_t codeBytes() const;

@@ -17,7 +17,7 @@ inline Tensor toTensor(const NpyArray &array) {
   return tensor;
 }
 
-/// The view borrows the data: `tensor` must outlive it.
+/// Returns a view of `tensor` for writing. The view borrows the data: `tensor` must outlive it.
 inline NpyView npyView(const Tensor &tensor) {
   if (tensor.type() == ElementType::string)
     return {tensor.type(), tensor.dims(), tensor.strings().data()};

@@ -13,7 +13,7 @@ void quantizeInto(const Quantization &how, const Tensor &real, Tensor &integers)
 /// Converts `integers` back into `real` (f32): scale * (q - zero point).
 void dequantizeInto(const Quantization &how, const Tensor &integers, Tensor &real);
 
-/// The same conversions into new tensors. `real` may have any floating-point type.
+/// Quantise or dequantise into a new tensor. `real` may have any floating-point type.
 Tensor quantized(const Quantization &how, const Tensor &real, ElementType type);
 Tensor dequantized(const Quantization &how, const Tensor &integers);
 

@@ -14,7 +14,7 @@
 
 namespace lathe::runtime {
 
-/// Runs body(begin, end) over a static split of [0, count).
+/// Runs body(begin, end) for equal parts of [0, count), each on its own thread.
 using ParallelFor = std::function<void(int64_t count, const std::function<void(int64_t begin, int64_t end)> &body)>;
 
 /// One operator with decoded attributes. Immutable; may run on several threads at once.
@@ -31,7 +31,8 @@ public:
 class ReferenceProvider {
 public:
   virtual ~ReferenceProvider() = default;
-  /// Throws Error for an unknown operator or malformed attributes (ops/Attrs.h encodeAttrs).
+  /// Makes operator `op` with encoded attributes (encodeAttrs of ops/Attrs.h). Throws Error for an unknown operator and
+  /// for malformed attributes.
   virtual std::unique_ptr<ReferenceOperator> prepare(std::string_view op, std::span<const uint8_t> attrs) const = 0;
 };
 

@@ -15,13 +15,13 @@ namespace lathe {
 /// FNUZ has no negative zero and uses its pattern for NaN.
 struct SmallFloat {
   int bits, mantissa, bias;
-  uint16_t greatest; // largest finite pattern
-  uint16_t infinity; // 0: the format has none
+  uint16_t greatest; // bit pattern of the largest finite value
+  uint16_t infinity; // bit pattern of infinity; 0: the format has none
   uint16_t nan;
   bool fnuz;
-  bool saturates; // saturation can be requested (8-bit formats)
+  bool saturates; // true if a conversion can request saturation (8-bit formats)
 
-  /// Rounds to nearest even. On overflow saturates if requested, else gives infinity or NaN.
+  /// Encodes a number, rounded to nearest even. On overflow saturates if requested, else gives infinity or NaN.
   uint16_t encode(double value, bool saturate) const {
     uint64_t pattern = std::bit_cast<uint64_t>(value);
     uint16_t sign = static_cast<uint16_t>(pattern >> 63 << (bits - 1));

@@ -61,21 +61,22 @@ public:
 private:
   ElementType elementType = ElementType::invalid;
   std::vector<int64_t> extents;
-  std::shared_ptr<void> storage; // null when borrowed
+  std::shared_ptr<void> storage; // owner of the memory; null when the memory is borrowed
   std::shared_ptr<std::vector<std::string>> text;
   void *pointer = nullptr;
 };
 
 class Value;
 struct Sequence {
-  ElementType elementType = ElementType::invalid; // of its tensors; known for empty sequences, too
+  /// Element type of the tensors in the sequence; known for an empty sequence, too.
+  ElementType elementType = ElementType::invalid;
   std::vector<Value> items;
 };
 struct Optional {
-  std::shared_ptr<Value> value; // null: empty
+  std::shared_ptr<Value> value; // the contained value; null: the optional is empty
 };
 
-/// A tensor, a sequence or an optional.
+/// A value of any kind: a tensor, a sequence or an optional.
 class Value {
 public:
   Value() = default;
@@ -121,7 +122,7 @@ template <class T> Tensor Tensor::of(std::vector<int64_t> dims, std::span<const 
   return result;
 }
 
-/// 16-bit floats as bit patterns; conversions round to nearest even.
+/// A 16-bit float as its bit pattern. Conversions to it round to nearest even.
 struct Half {
   uint16_t bits;
 };

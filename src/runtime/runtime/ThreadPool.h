@@ -24,20 +24,21 @@ class ThreadPool {
   struct Worker;
   /// Counters of a team's job. The pool owns them, because workers still read them after the job is over.
   struct alignas(64) Counters {
-    std::atomic<uint32_t> pending{0}; // workers that have not finished
+    std::atomic<uint32_t> pending{0}; // number of workers that have not finished
     std::atomic<uint32_t> leaderSleeps{0};
-    std::atomic<bool> failed{false}; // some worker has an error
+    std::atomic<bool> failed{false}; // true once a worker has caught an exception
   };
 
 public:
-  /// Called once for each slot that has work, with its range [begin, end). Slots are counted within the team.
+  /// Called once for each slot that has work, with the slot's range [begin, end). `slot` is the index within the team.
   using Body = void (*)(void *context, int slot, int64_t begin, int64_t end);
 
-  /// Slots that work together. The thread that calls is slot 0 of the team, its leader; the others are workers.
+  /// A set of slots that work together. The thread that calls is slot 0 of the team, its leader; the other slots are
+  /// workers.
   class Team {
   public:
     int slots() const { return static_cast<int>(workers.size()) + 1; }
-    /// Number of the leader's slot in the pool.
+    /// Index in the pool of the leader's slot.
     int first() const { return firstSlot; }
 
     /// Splits [0, count) over min(count, slots) slots and returns when all are done. Rethrows the
@@ -54,28 +55,28 @@ public:
     friend class ThreadPool;
     Team(Counters &counters, int firstSlot, bool spin) : counters(&counters), firstSlot(firstSlot), spin(spin) {}
     Counters *counters;
-    std::vector<Worker *> workers; // of slots 1, 2, ...
+    std::vector<Worker *> workers; // workers of slots 1, 2, ... of the team
     int firstSlot;
-    bool spin; // there are enough CPUs for all slots of the pool
+    bool spin; // true if there are enough CPUs for all slots of the pool: workers then spin before they sleep
 
-    void run(int64_t first, int64_t count, Body body, void *context) const; // [first, first + count)
+    void run(int64_t first, int64_t count, Body body, void *context) const; // splits [first, first + count)
     void late(Worker &worker, uint32_t ticket) const;
   };
 
   /// Disjoint teams of a pool that work at the same time. While they do, the pool itself runs nothing.
   class Teams {
   public:
-    /// Team i has `sizes[i]` slots, which follow the slots of team i - 1; slots behind the last team rest. Throws Error for
-    /// a size below 1 and for more slots than the pool has.
+    /// Makes teams of a pool. Team i has `sizes[i]` slots, which follow the slots of team i - 1; slots behind the last
+    /// team rest. Throws Error for a size below 1 and for more slots than the pool has.
     Teams(ThreadPool &pool, std::span<const int> sizes);
 
     size_t count() const { return teams.size(); }
     const Team &operator[](size_t number) const { return teams[number]; }
 
-    /// Calls work(context, i, team i) for each team at the same time, on the team's leader; the caller leads team 0. Returns
-    /// when all are done and rethrows the exception of the lowest team that has one. If a leader has not begun when the
-    /// caller is done, the caller leads its team, too. Work may wait for work of other teams: every leader begins when
-    /// it gets a CPU.
+    /// Calls work(context, i, team i) for each team at the same time, on the team's leader; the caller leads team 0.
+    /// Returns when all are done and rethrows the exception of the lowest team that has one. If a leader has not begun
+    /// when the caller is done, the caller leads that team, too. Work may wait for work of other teams, because every
+    /// leader begins when it gets a CPU.
     void run(void (*work)(void *context, int number, const Team &team), void *context) const;
 
   private:
@@ -88,7 +89,7 @@ public:
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
 
-  /// The team of all slots.
+  /// The team that has all slots of the pool.
   const Team &all() const { return everyone; }
   int slots() const { return everyone.slots(); }
   void run(int64_t count, Body body, void *context) { everyone.run(count, body, context); }
@@ -98,7 +99,7 @@ public:
 
 private:
   std::vector<std::unique_ptr<Worker>> workers;
-  Counters ofLeaders, ofAll; // of the team of leaders, and of every team that the caller leads
+  Counters ofLeaders, ofAll; // counters of the team of leaders, and counters of every team that the caller leads
   Team everyone;
 
   void work(Worker &worker);

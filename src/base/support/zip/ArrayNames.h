@@ -13,7 +13,7 @@ namespace lathe {
 /// of two equal results the later one gets a number ("a_b_2"). Equal lists give equal results.
 std::vector<std::string> fileNames(std::span<const std::string> names);
 
-/// Like `fileNames`, for members of an archive. A member may be a path below the folder where the
+/// Returns names for members of an archive by the same rules, but a member may be a path below the folder where the
 /// archive is unpacked, so "block/y" stays.
 std::vector<std::string> memberNames(std::span<const std::string> names);
 

@@ -9,28 +9,29 @@
 namespace lathe {
 
 struct ZipMember {
-  std::string name; // as the archive has it
+  std::string name; // name of the member, unchanged
   unsigned flags = 0, method = 0;
   uint32_t crc = 0;
-  uint64_t packed = 0, unpacked = 0, offset = 0; // bytes
+  /// Sizes of the packed and unpacked data, and the place in the archive, in bytes.
+  uint64_t packed = 0, unpacked = 0, offset = 0;
 };
 
-/// The bytes must live as long as the archive. Every error begins with the archive's name.
+/// A zip archive in memory. `bytes` must live as long as the object. Every error begins with the archive's name.
 class ZipArchive {
 public:
-  /// Reads the directory. Members share no data, so all of them together are at most 1032 times as large as the
-  /// archive. Throws Error if the bytes are not an archive; `expected` says in words what is expected instead.
-  /// `anywhere`: the archive ends the bytes but need not begin them.
+  /// Reads the directory of the archive. Members share no data, so all of them together are at most 1032 times as large
+  /// as the archive. Throws Error if the bytes are not an archive; `expected` says in words what is expected instead.
+  /// `anywhere`: the archive is at the end of the bytes, and other data may come before it.
   ZipArchive(std::span<const char> bytes, std::string name, const char *expected, bool anywhere = false);
 
-  /// All members but folders, in the archive's order.
+  /// All members except folders, in the archive's order.
   const std::vector<ZipMember> &members() const { return found; }
-  /// Returns null if there is no such member.
+  /// Returns the member with this name, or null if there is none.
   const ZipMember *find(const std::string &member) const;
   /// The unpacked bytes, which are checked against their checksum. Throws Error for members that are encrypted,
   /// damaged or packed by another method.
   std::vector<char> contents(const ZipMember &member) const;
-  /// The first `most` unpacked bytes, or all of them if there are fewer. No checksum is checked.
+  /// The first `most` unpacked bytes of a member, or all of them if there are fewer. No checksum is checked.
   std::vector<char> beginning(const ZipMember &member, uint64_t most) const;
 
 private:

@@ -1,4 +1,4 @@
-// Float arithmetic that the functions of Math.cpp and RelaxedMath.cpp are written with.
+// Float arithmetic, with which the functions of Math.cpp and RelaxedMath.cpp are written.
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
@@ -27,7 +27,7 @@ public:
 
   KernelBuilder &kernel;
   mlir::Type type, integerType;
-  const bool wide; // float64
+  const bool wide; // true for float64, false for float32
   int mantissa() const { return wide ? 52 : 23; }
   int bias() const { return wide ? 1023 : 127; }
 
@@ -60,7 +60,7 @@ public:
   Value equal(Value x, double y) { return compare(arith::CmpFPredicate::OEQ, x, number(y)); }
   Value logicalAnd(Value x, Value y) { return make<arith::AndIOp>(x, y); }
   Value logicalOr(Value x, Value y) { return make<arith::OrIOp>(x, y); }
-  /// x limited to [lo, hi]; NaN stays.
+  /// x limited to [lo, hi]; NaN stays NaN.
   Value clamp(Value x, double lo, double hi) {
     x = select(greater(x, hi), number(hi), x);
     return select(less(x, lo), number(lo), x);
@@ -73,22 +73,24 @@ public:
   Value andI(Value x, int64_t y) { return make<arith::AndIOp>(x, integer(y)); }
   Value shiftLeft(Value x, int64_t y) { return make<arith::ShLIOp>(x, integer(y)); }
   Value shiftRight(Value x, int64_t y) { return make<arith::ShRSIOp>(x, integer(y)); } // arithmetic
-  /// |x| with the sign of y.
+  /// Magnitude of x with the sign of y.
   Value copySign(Value x, Value y) { return make<mlir::math::CopySignOp>(x, y); }
   /// 2^n for an integer vector n within the normal range.
   Value powerOfTwo(Value n) { return fromBits(shiftLeft(addI(n, integer(bias())), mantissa())); }
 
-  /// x rounded to an integer, both as float and as integer; |x| below 2^(mantissa - 2).
+  /// x rounded to an integer, both as float and as integer. |x| must be below 2^(mantissa - 2).
   struct Rounded {
     Value number, integer;
   };
   Rounded nearest(Value x) {
-    // Adding 1.5 * 2^mantissa leaves the integer in the low bits; no conversion, whose result for NaN would be poison.
+    // Adding 1.5 * 2^mantissa leaves the integer in the low bits. A conversion is avoided, because its result for NaN
+    // would be poison.
     double magic = std::ldexp(1.5, mantissa());
     Value shifted = add(x, magic);
     return {sub(shifted, number(magic)), subI(bits(shifted), bits(number(magic)))};
   }
-  /// x * factor rounded in the same way: `number` is the result; the low bits of `shifted` hold it plus `offset`.
+  /// Rounds x * factor in the same way. `number` is the result; the low bits of `shifted` hold the result plus
+  /// `offset`.
   struct Powers {
     Value number, shifted;
   };
@@ -98,10 +100,10 @@ public:
     return {sub(shifted, number(magic)), shifted};
   }
   static constexpr double log2e = 1.4426950408889634074;
-  /// 2^n, if the low bits of `integer` hold n + bias(): they become the exponent.
+  /// Returns 2^n if the low bits of `integer` hold n + bias(), which become the exponent.
   Value powerOfBits(Value integer) { return fromBits(shiftLeft(integer, mantissa())); }
 
-  /// c0 + c1 x + c2 x^2 ... (Horner).
+  /// Returns c0 + c1 x + c2 x^2 ..., computed by Horner's rule.
   Value polynomial(Value x, std::initializer_list<double> coefficients) {
     auto at = std::rbegin(coefficients);
     Value result = number(*at);

@@ -19,42 +19,42 @@ struct KernelTensor {
   Dims dims;
   Dims stored;       // extents in memory, at least `dims`: a value that grows in place has gaps after its rows
   int64_t block = 0; // channels per block; 0: row-major
-  int64_t last = 0;  // elements from one position to the next where the channels are last (ChannelLayout.h), else 0
-  mlir::Value value; // argument or returned value of the function
+  int64_t last = 0;  // channels last (ChannelLayout.h): elements from one position to the next; otherwise 0
+  mlir::Value value; // argument or returned value of the kernel function
   bool constant = false;
 
   size_t rank() const { return dims.size(); }
 };
 
-/// Buffers of a kernel function: its arguments, then its results.
+/// The tensors of a kernel function. Its buffers belong to the arguments, then to the results.
 struct KernelTensors {
   /// Declines layouts other than #nn.blocked<1, B>, data-dependent extents, and elements smaller
   /// than a byte.
   explicit KernelTensors(const KernelProblem &problem);
   std::vector<KernelTensor> inputs, outputs;
 
-  /// Returns the tensor if `value` is an argument, else null.
+  /// Returns the tensor of `value` if it is an argument, else null.
   const KernelTensor *input(mlir::Value value) const;
   std::vector<bool> writable() const;
-  /// If a tensor has its channels last and no other tensor has several blocks, makes the channels an ordinary axis:
-  /// then no tensor is blocked.
+  /// Makes the channels an ordinary axis if a tensor has its channels last and no other tensor has several blocks. Then
+  /// no tensor is blocked.
   void makeChannelsAnAxis();
 
 private:
   void agreeOnBlocks();
 };
 
-/// Strides of a tensor in its own memory, by logical axis. Axis 1 of a blocked tensor has the
-/// stride of blocks.
+/// Distances in memory, in elements, along each logical axis of a tensor. Axis 1 of a blocked tensor has the distance
+/// of two blocks.
 Dims memoryStrides(const KernelTensor &tensor);
-/// Number of elements in memory, with padding.
+/// Number of elements that a tensor takes in memory, padding included.
 Dim memoryElements(const KernelTensor &tensor);
 
 /// A tensor with its strides in a space.
 struct Access {
   const KernelTensor *tensor = nullptr;
-  Dims strides; // by axis of the space
-  Dim base = 0; // offset of the origin
+  Dims strides; // strides in elements by axis of the space
+  Dim base = 0; // offset of the element at the origin of the space
   /// True for a row-major tensor in a blocked space with a partial last block: the tensor has no
   /// elements for the lanes beyond the last channel.
   bool partial = false;
@@ -62,23 +62,23 @@ struct Access {
 
 struct Space {
   Dims extents;
-  int64_t block = 0;    // blocked space: extent of the last axis, the channels of a block; else 0
+  int64_t block = 0;    // blocked space: channels of a block, the extent of the last axis; else 0
   int64_t channels = 0; // blocked space: number of channels
   size_t blockAxis = 0; // blocked space: axis that counts blocks
 
   Space() = default;
-  /// Makes the space of a tensor with these extents; `block` 0: row-major.
+  /// Makes the space of a tensor with these extents. `block`: channels per block; 0: row-major.
   Space(const Dims &dims, int64_t block);
 
-  /// Strides of `tensor` broadcast to the space by the rules of NumPy (axes aligned at the right).
-  /// Declines if no strides describe it.
+  /// Returns the strides of `tensor` when it is broadcast to the space by the rules of NumPy (axes aligned at the
+  /// right). Declines if no strides describe it.
   Access access(const KernelTensor &tensor) const;
-  /// Strides of `tensor` if its axis i is the logical axis `axes[i]` of the space.
+  /// Returns the strides of `tensor`, whose axis i is the logical axis `axes[i]` of the space.
   Access access(const KernelTensor &tensor, const std::vector<size_t> &axes) const;
 
-  /// Removes axes of extent 1 and merges adjacent axes that every access can traverse as one. Axes
-  /// with different `kinds` are not merged; `kinds` is updated. At least one axis remains. Without
-  /// `kinds`, blocks go next to their channels where a tensor has the channels last.
+  /// Removes axes of extent 1 and merges adjacent axes that every access can traverse as one. Does not merge axes with
+  /// different `kinds`; updates `kinds`. At least one axis remains. Without `kinds`, also moves the axis of blocks next
+  /// to the axis of their channels if a tensor has its channels last.
   void collapse(std::vector<Access *> accesses, std::vector<int> *kinds = nullptr);
 
 private:
@@ -89,7 +89,7 @@ private:
 /// different block sizes.
 int64_t blockOf(const KernelTensors &tensors);
 
-/// cutUnits of the space's extents.
+/// Calls cutUnits (codegen/space/LoopFacts.h) with the extents of the space.
 Units cutUnits(const Space &space, int64_t grain, int64_t granule, size_t limit);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Base of the loop-shaped kernel families: tensors, run-time extents, vector loops with masked
+// Base class for kernel families that are loops over elements: tensors, run-time extents, vector loops with masked
 // tails, strided loads and stores, and the element-wise part (epilogue) of the body.
 #pragma once
 
@@ -12,48 +12,46 @@ public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
 
-  /// `extents` are all extents that the code needs at run time (constants are ignored); see
-  /// `extent`.
+  /// Begins a kernel. `extents` are all extents that `extent` will be asked for; constants among them are ignored.
   KernelHarness(const KernelProblem &problem, const KernelTensors &tensors, const Dims &extents);
 
   KernelBuilder k;
   const KernelTensors &tensors;
 
-  /// A run-time extent as a value.
+  /// The value of an extent: a constant, or a number that the caller passes at run time.
   Value extent(const Dim &dim);
-  /// offset + index * stride
+  /// Returns offset + index * stride.
   Value advance(Value offset, Value index, const Dim &stride);
-  Value divide(Value x, Value y); // operands are non-negative
+  Value divide(Value x, Value y); // x / y for operands that are not negative
   Value remainder(Value x, Value y);
 
-  /// Indices along the axes `extents` of the position `number` in row-major order.
+  /// The index along each of the axes `extents` that belongs to position `number` in row-major order.
   Values unravel(Value number, const Dims &extents);
 
-  /// Calls body(first indices, lo, hi) for every work item of this slot: one index for every axis
-  /// before `units.axis`, and a range of that axis.
+  /// Calls body(first indices, lo, hi) for every work item of this slot. The work item has one index of every axis
+  /// before `units.axis`, and the range [lo, hi) of that axis.
   void forUnits(const Space &space, const Units &units, const std::function<void(Values, Value lo, Value hi)> &body);
-  /// Calls body(first indices, lo, hi) for the work items [first, last): one index for every axis
-  /// before `units.axis`, and a range of that axis.
+  /// Calls body(first indices, lo, hi) as above, but for the work items [first, last).
   void forUnits(const Space &space, const Units &units, Value first, Value last,
                 const std::function<void(Values, Value lo, Value hi)> &body);
 
-  /// Emits body(index) for lo <= index < hi. An iteration has `unroll` copies, interleaved if
-  /// `sideBySide` (KernelBuilder::sideBySide).
+  /// Emits body(index) for lo <= index < hi. An iteration has `unroll` copies of the body; with `sideBySide` their
+  /// instructions are interleaved (KernelBuilder::sideBySide).
   void forUnrolled(Value lo, Value hi, int64_t unroll, const std::function<void(Value)> &body, bool sideBySide = false);
   /// Emits body(index, mask) for vectors of `lanes` from lo to hi, unrolled as in forUnrolled.
   /// `mask` is null for whole vectors; the last vector may be masked.
   void forVectors(Value lo, Value hi, int64_t lanes, int64_t unroll, const std::function<void(Value, Value)> &body,
                   bool sideBySide = false);
 
-  /// Loads elements of `access` from `offset` along the last axis: a scalar if the access does not
-  /// vary along it, else a vector of `lanes` (1: a scalar).
+  /// Loads elements of `access` from `offset` along the last axis: a scalar if the access does not vary along this
+  /// axis, else a vector of `lanes` (1: a scalar).
   Value load(const Access &access, Value offset, int64_t lanes, Value mask = {});
-  /// Loads the elements at offset + steps[lane]; `steps` is a vector of i64.
+  /// Loads one element for each lane, at offset + steps[lane]; `steps` is a vector of i64.
   Value gather(const KernelTensor &tensor, Value offset, Value steps, Value mask = {});
   void store(const Access &access, Value value, Value offset, int64_t lanes, Value mask = {});
-  /// Mask of the lanes with channels in block `blockIndex` of a space with a partial last block.
+  /// Returns a mask of the lanes that hold channels in block `blockIndex`, in a space with a partial last block.
   Value channelMask(const Space &space, Value blockIndex);
-  Value both(Value mask, Value otherMask); // conjunction; null: all lanes
+  Value both(Value mask, Value otherMask); // both masks combined by "and"; a null mask has all lanes
 
   /// Reduces all lanes of a vector (two or more) by merging halves.
   Value across(ElementType type, Value vector, const std::function<Value(ScalarBuilder &, Value, Value)> &merge);
@@ -65,35 +63,34 @@ public:
 private:
   Dims runtime;
   Value allLanes(int64_t lanes);
-  /// The vector 0, stride, 2 * stride, ...
+  /// Returns the vector 0, stride, 2 * stride, ...
   Value laneSteps(const Dim &stride, int64_t lanes);
-  /// The addresses base[offset + steps[lane]].
+  /// Returns the address base[offset + steps[lane]] for each lane.
   Value pointers(Value base, Value offset, Value steps, mlir::Type memory);
 };
 
-/// Extents of a space and strides of accesses, in the form for KernelHarness.
+/// Returns the extents of a space and the strides of accesses, for the constructor of KernelHarness.
 Dims extentsOf(const Space &space, const std::vector<Access> &accesses);
 
-/// Number of element-wise operations in the body; families choose the unrolling by it.
+/// Number of element-wise operations in the body, from which families choose how far to unroll.
 int64_t countOps(mlir::func::FuncOp function);
 /// Returns the only operation of the body that is not element-wise (except constants). Declines if
 /// there is not exactly one.
 mlir::Operation *soleAnchor(mlir::func::FuncOp function);
 /// Declines unless every operation of the body is `anchor` or element-wise with a scalar lowering.
 void requirePointwise(mlir::func::FuncOp function, mlir::Operation *anchor);
-/// Declines element types without arithmetic.
+/// Declines element types on which kernels cannot compute.
 void requireComputed(ElementType type);
 void requireComputed(const KernelTensors &tensors);
 
-/// An argument that no operation besides the anchor may read, and the reason to decline if one
-/// does.
+/// A tensor that only the anchor may read, and the reason to decline if another operation reads it.
 struct Unread {
   const KernelTensor *tensor = nullptr;
   const char *reason = "";
 };
-/// Generates the element-wise part of a kernel in a temporary kernel, so that unsupported
-/// operations decline here and not while a schedule is generated. `more` are values of the body
-/// that are needed besides the results; they may be null.
+/// Generates the element-wise part of a kernel in a temporary kernel. If an operation is not supported, this declines
+/// now and not while a schedule is generated. `more` are values of the body that are needed besides the results; they
+/// may be null.
 void tryPointwise(const KernelProblem &problem, const KernelTensors &tensors, mlir::Operation *anchor = nullptr,
                   const Unread &unread = {}, const std::vector<mlir::Value> &more = {});
 

@@ -1,5 +1,5 @@
-// Views: tensors that are accessed in place through the reshapes, transposes, slices and splits
-// around the anchor of a kernel. Views have strides and need no copies.
+// Views: tensors around the anchor of a kernel that are accessed in place. They are the results of reshapes,
+// transposes, slices and splits; strides describe them, so they need no copies.
 #pragma once
 
 #include "codegen/builder/RunTimeDims.h"
@@ -17,38 +17,37 @@ struct ViewFactor {
 };
 using ViewAxis = llvm::SmallVector<ViewFactor, 2>;
 
-/// Place of each element [i, j, ...] of a value in a buffer of the kernel (arguments, then
-/// results).
+/// Where each element [i, j, ...] of a value lies in a buffer of the kernel (arguments, then results).
 struct TensorView {
   unsigned buffer = 0;
   ElementType type = ElementType::invalid;
   Dims dims;
   Dim base = 0;
-  std::vector<ViewAxis> axes; // one per axis of `dims`
+  std::vector<ViewAxis> axes; // factors of each axis of `dims`
 };
 
-/// View of `value`, which the operators reshape, transpose, slice (with positive steps), split and
-/// expand make from a kernel argument. Throws Declined for other operators, for blocked layouts,
-/// and for reshapes that no strides describe.
+/// Returns the view of `value`, which reshapes, transposes, slices (with positive steps), splits and expands make from
+/// a kernel argument. Throws Declined for other operators, for blocked layouts, and for reshapes that no strides
+/// describe.
 TensorView operandView(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes, mlir::Value value);
 
-/// View of the kernel's only result, which reshapes and transposes make from `value`: where the
-/// elements of `value` are stored.
+/// Returns where the elements of `value` are stored: the view of the kernel's only result, which reshapes and
+/// transposes make from `value`.
 TensorView resultView(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes, mlir::Value value);
 
 /// True for operators that operandView and resultView can handle.
 bool isViewOperator(mlir::Operation *op);
 
-/// Common axes of several views of equal extents: axes are divided at the factors of all views, and
-/// strides[view][axis] belong to `extents`. Adjacent axes that are contiguous in every view are
-/// merged; axes of extent 1 are removed. Throws Declined if the factors do not divide each other.
+/// Axes that several views of equal extents share: every axis is divided at the factors of all views, and
+/// strides[view][axis] belong to `extents`. Adjacent axes that are contiguous in every view are merged; axes of extent
+/// 1 are removed. Throws Declined if the factors do not divide each other.
 struct CommonAxes {
   Dims extents;
   std::vector<Dims> strides;
 };
 CommonAxes commonAxes(std::vector<ViewAxis> walks);
 
-/// Stride of an axis with one factor. Throws Declined for others.
+/// Returns the stride of an axis that has one factor. Throws Declined for other axes.
 Dim soleStride(const ViewAxis &axis, const char *what);
 
 } // namespace lathe

@@ -10,7 +10,7 @@
 //   reciprocalSqrt        2^-13 relative
 //   sigmoid               2^-12 relative
 //   tanh                  2^-12 relative
-//   erfBrief              2^-12 absolute; exactly 1 from 2.9 on but for 2^-20
+//   erfBrief              2^-12 absolute; from 2.9 on the result differs from 1 by at most 2^-20
 //
 // NaN and infinities behave as they do in Math.cpp. Results below 2^-125 may be zero. A reciprocal
 // of a magnitude above 2^126, which is denormal, is zero.
@@ -20,19 +20,19 @@
 
 namespace lathe::relaxed {
 
-/// True if kernels of `kernel` are relaxed and `x` is a scalar or vector of f32.
+/// True if `kernel` allows relaxed functions and `x` is a scalar or vector of f32.
 bool applies(KernelBuilder &kernel, mlir::Value x);
 
-// `x` is a scalar or vector of f32.
+// Functions of `x`, a scalar or vector of f32.
 mlir::Value exp(KernelBuilder &kernel, mlir::Value x);
-/// e^x for x <= 0.
+/// e^x for x <= 0, relaxed.
 mlir::Value expNegative(KernelBuilder &kernel, mlir::Value x);
 mlir::Value sigmoid(KernelBuilder &kernel, mlir::Value x);
 mlir::Value tanh(KernelBuilder &kernel, mlir::Value x);
 mlir::Value erfBrief(KernelBuilder &kernel, mlir::Value x);
-/// 1 / x; on scalars and on targets without the instruction by division.
+/// 1 / x. Scalars, and targets without the instruction, divide.
 mlir::Value reciprocal(KernelBuilder &kernel, mlir::Value x);
-/// 1 / sqrt(x).
+/// 1 / sqrt(x), relaxed.
 mlir::Value reciprocalSqrt(KernelBuilder &kernel, mlir::Value x);
 
 } // namespace lathe::relaxed

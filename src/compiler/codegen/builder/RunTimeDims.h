@@ -1,4 +1,4 @@
-// Run-time extents of a kernel, collected before its code is generated.
+// Collects the run-time extents of a kernel before its code is generated.
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
@@ -6,11 +6,11 @@
 
 namespace lathe {
 
-/// Every extent that is not constant becomes one entry of GeneratedKernel::dims. An entry is a
-/// whole expression ("N*196"): the plan evaluates it and the code only loads it.
+/// The extents that the code of a kernel needs. Every extent that is not constant becomes one entry of
+/// GeneratedKernel::dims. An entry is a whole expression ("N*196"): the plan evaluates it and the code only loads it.
 class RunTimeDims {
 public:
-  /// Registers `dim`. Call it before the KernelBuilder is made.
+  /// Adds `dim` to the extents. Call it before the KernelBuilder is made.
   const Dim &need(const Dim &dim) {
     if (!dim.isConstant() && !indexOf(dim))
       dims.push_back(dim);

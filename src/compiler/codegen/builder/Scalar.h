@@ -10,9 +10,9 @@
 
 namespace lathe {
 
-/// Arithmetic for the lowering of one operator. Operands have KernelBuilder::computeType of their
-/// element type, and the result must have the compute type of the result. Every constant has the
-/// shape (scalar or vector) of `like`.
+/// Emits the arithmetic of one element-wise operator. Operands have KernelBuilder::computeType of their element type,
+/// and the result must have the compute type of the result's element type. Every constant has the shape (scalar or
+/// vector) of `like`.
 class ScalarBuilder {
 public:
   using Value = mlir::Value;
@@ -20,27 +20,27 @@ public:
       : kernel(kernel), operandType(operand), resultType(result), like(like) {}
 
   KernelBuilder &kernel;
-  const ElementType operandType; // of the first operand (Where: of the second), which selects the arithmetic
+  /// Element type of the first operand (Where: of the second), which selects the arithmetic.
+  const ElementType operandType;
   const ElementType resultType;
   Value like;
 
   bool isFloat() const { return lathe::isFloat(operandType); }
   bool isUnsigned() const { return isUnsignedInteger(operandType); }
-  /// A constant of the operand's compute type in the shape of `like`; constantLike: of the type of
-  /// `value`.
+  /// Return a constant in the compute type of the operand and the shape of `like`, or in the type of `value`.
   Value constant(double value);
   Value constantLike(Value value, double number);
 
-  // Float, signed or unsigned arithmetic, by the operand's type.
+  // Arithmetic on floats, signed or unsigned integers, as the operand's type requires.
   Value add(Value x, Value y);
   Value sub(Value x, Value y);
   Value mul(Value x, Value y);
   Value div(Value x, Value y);
   Value neg(Value x);
-  /// NaN in either operand gives NaN for floats (as ONNX Max, Min and Relu).
+  /// For floats, NaN in either operand gives NaN (as in ONNX Max, Min and Relu).
   Value max(Value x, Value y);
   Value min(Value x, Value y);
-  /// max and min with a constant that is not NaN: one instruction. NaN in x still gives NaN.
+  /// max and min with a constant that is not NaN, in one instruction. NaN in x still gives NaN.
   Value atLeast(Value x, double bound);
   Value atMost(Value x, double bound);
   Value fma(Value x, Value y, Value z);
@@ -49,13 +49,12 @@ public:
   Value ceil(Value x);
   Value roundEven(Value x);
   Value sqrt(Value x);
-  /// 1 / x, 1 / sqrt(x) and x / y of floats; approximate where the kernel's mathematics is relaxed. Not for Div, whose
-  /// integral quotients must stay integral.
+  /// 1 / x, 1 / sqrt(x) and x / y for floats; approximate if the kernel's mathematics is relaxed. The operator Div must
+  /// not use them, because quotients that are whole numbers must stay exact.
   Value reciprocal(Value x);
   Value reciprocalSqrt(Value x);
   Value quotient(Value x, Value y);
-  /// Comparisons with i1 results (or vectors of i1). NaN is unequal to and unordered with
-  /// everything.
+  /// Comparisons with i1 results (or vectors of i1). Every comparison with NaN is false.
   Value equal(Value x, Value y);
   Value less(Value x, Value y);
   Value lessEqual(Value x, Value y);
@@ -71,8 +70,8 @@ public:
   Value tanh(Value x);
   Value sigmoid(Value x);
   Value erf(Value x);
-  /// erf with half the operations, for sums with 1 (gelu). The error is at most 2.5e-7; from 3.85
-  /// on the result is exactly 1.
+  /// erf with half the operations, for callers that add 1 to it (gelu). The error is at most 2.5e-7; from 3.85 on the
+  /// result is exactly 1.
   Value erfBrief(Value x);
   Value pow(Value x, Value y);
   Value sin(Value x);
@@ -80,13 +79,13 @@ public:
   Value atan(Value x);
 };
 
-/// The expression of one operator by mnemonic (table generated from the records into
-/// ops/Lowerings.inc).
+/// The scalar code of one operator, with the operator's mnemonic. The table of all operators is generated from the
+/// records (ops/Lowerings.inc).
 struct ScalarLowering {
   const char *name;
   mlir::Value (*lower)(ScalarBuilder &b, const Attrs &attrs, mlir::ValueRange operands);
 };
-/// Returns the expression of an operator, or null (codegen/scalar/Lowerings.cpp).
+/// Returns the scalar code of an operator; null if it has none (codegen/scalar/Lowerings.cpp).
 const ScalarLowering *findScalarLowering(std::string_view mnemonic);
 
 /// Evaluates the element-wise part of the body of a kernel at one position (scalar) or several
@@ -96,8 +95,8 @@ class Pointwise {
 public:
   Pointwise(KernelBuilder &kernel, std::function<mlir::Value(mlir::Value)> leaf)
       : kernel(kernel), leaf(std::move(leaf)) {}
-  /// `leaf` returns null for a value that is computed by its defining operation. Throws Declined
-  /// for an operation without a scalar lowering.
+  /// `leaf` must return null for a value that its defining operation computes. Throws Declined for an operation without
+  /// scalar code.
   mlir::Value evaluate(mlir::Value nnValue);
 
 private:

@@ -39,8 +39,8 @@ PointSpace convSpace(const ContractionProblem &problem, mlir::Operation *conv) {
 
 namespace {
 
-/// The addition of a constant with one value a channel that alone reads the sums of conv_integer: a bias, with which sums
-/// begin. Null: there is none.
+/// The addition of a constant with one value a channel that alone reads the sums of conv_integer: a bias, with which
+/// sums begin. Null: there is none.
 mlir::Operation *biasAddition(const ContractionProblem &problem, mlir::Operation *anchor) {
   mlir::Value sums = anchor->getResult(0);
   mlir::Operation *add = isOp(anchor, "conv_integer") && sums.hasOneUse() ? *sums.user_begin() : nullptr;
@@ -92,7 +92,7 @@ std::optional<unsigned> zeroPointOf(const ContractionProblem &problem, mlir::Ope
   return argumentOf(operands[index], "the zero point");
 }
 
-/// conv_integer's attributes are conv's.
+/// conv_integer has the attributes of conv.
 ConvAttrs convAttrs(mlir::Operation *anchor) {
   if (!isOp(anchor, "conv_integer"))
     return nn::attrsAs<ConvAttrs>(anchor);
@@ -136,8 +136,8 @@ int64_t fixed(const Dim &dim, const char *what) {
   return dim.constant();
 }
 
-/// Kernel, stride, dilation and begin of the padding of the three spatial axes; those that the convolution lacks have extent 1.
-/// Returns the rest, which may be open.
+/// Kernel, stride, dilation and begin of the padding of the three spatial axes; those that the convolution lacks have
+/// extent 1. Returns the rest, which may be open.
 OpenExtents readAxes(ConvGeometry &conv, const ConvAttrs &attrs, const TensorInfo &x, const TensorInfo &w,
                      const TensorInfo &y) {
   size_t spatial = x.rank() - 2, lead = 3 - spatial;
@@ -250,7 +250,7 @@ void setMatmul(GemmGeometry &gemm, const TensorInfo &a, const TensorInfo &b, Dim
   all.resize(all.size() - (row ? 1 : 2));
   gemm.batch = product(all);
   if (bCount == Dim(1) && !row) {
-    // One right operand for all: the outer axes of the left one are just more rows.
+    // All matrices have one right operand: the outer axes of the left operand are further rows.
     gemm.m = gemm.m * aCount;
     gemm.batch = 1;
     gemm.pixelAxes = all.size() + 1;

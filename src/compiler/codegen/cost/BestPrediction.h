@@ -8,28 +8,31 @@ namespace lathe {
 
 struct PredictedSchedule {
   Schedule schedule;
-  double cycles = 0; // Prediction::total()
-  double memory = 0; // Prediction::memory
+  double cycles = 0; // predicted cycles, Prediction::total()
+  double memory = 0; // part of the cycles for memory, Prediction::memory
 };
 
 /// The two candidates for a kernel, and which one is chosen.
 struct ScheduleChoice {
-  PredictedSchedule rule;  // of the hand rules
-  PredictedSchedule model; // lowest predicted cost; equal to `rule` where nothing is predicted to be faster
-  bool byModel = false;    // the predicted gain over `rule` exceeds the margin
+  PredictedSchedule rule; // schedule of the hand rules
+  /// Schedule with the lowest predicted cost; equal to `rule` if no other is predicted to be faster.
+  PredictedSchedule model;
+  bool byModel = false; // true if the predicted gain of `model` over `rule` exceeds the margin: `model` is chosen
 
   const Schedule &schedule() const { return byModel ? model.schedule : rule.schedule; }
 };
 
 /// Chooses the schedule of a kernel. The pruned space contains the hand rules' schedule of every algorithm that
 /// computes the kernel, and all schedules that a descent over KernelFacts::knobs reaches from the best of them within a
-/// few hundred predictions. Equal facts get equal choices; of equal predictions the rule's schedule is chosen, then the
-/// smaller text. Kernels with open extents keep the rule's schedule, because predictions count these extents as 1. With
-/// `only`, chooses among schedules of that algorithm. Throws Illegal if no schedule is legal.
+/// few hundred predictions. Equal facts get equal choices: if predictions are equal, the rule's schedule is chosen,
+/// then the schedule with the smaller text. Kernels with open extents keep the rule's schedule, because predictions
+/// count these extents as 1. With `only`, chooses among schedules of that algorithm. Throws Illegal if no schedule is
+/// legal.
 ScheduleChoice bestPrediction(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
 
-/// `rule`, the hand rules' choice, and the rules' legal schedules for the family's other algorithms, lowest predicted
-/// cost first. Schedules that round operands are included only if the precision asks for it.
+/// Returns `rule` (the choice of the hand rules) and the legal schedules that the hand rules have for the family's
+/// other algorithms, lowest predicted cost first. Schedules that round operands are included only if the precision asks
+/// for it.
 std::vector<PredictedSchedule> ruleSchedules(const KernelFacts &facts, const PredictedSchedule &rule);
 
 } // namespace lathe

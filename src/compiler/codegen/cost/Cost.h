@@ -15,78 +15,82 @@
 
 namespace lathe {
 
-/// Value of `extent` with all symbols at 1; 1 if that has no meaning, as for H - 4. Predictions are never negative.
+/// Value of `extent` with all symbols at 1, but 1 where that is not positive, as for H - 4. So predictions are never
+/// negative.
 double valueOf(const Dim &extent);
 inline double atLeastOne(const Dim &extent) { return std::max(1.0, valueOf(extent)); }
 double bytesOf(const TensorFacts &tensor);
 
-/// Collects the parts of a prediction. Numbers are for the whole kernel; `finish` divides them over the threads.
+/// Adds up the parts of a prediction. Numbers are for the whole kernel; `finish` divides them over the threads.
 class Cost {
 public:
   explicit Cost(const KernelFacts &facts) : facts(facts), machine(facts.target.machine) {}
 
   const KernelFacts &facts;
   const MachineFacts &machine;
-  double compute = 0; // cycles
-  double once = 0;    // cycles that every thread spends
+  double compute = 0; // cycles to compute, for all threads together
+  double once = 0;    // cycles that every thread spends in addition
 
-  /// Adds reading the operands and writing the results once. Constants come from memory, other tensors from the levels
-  /// that hold one thread's share of all of them. Data that other threads may have written comes from a level that
-  /// cores share. `except`: index of an input to leave out. `most`: maximum bytes counted for each operand.
+  /// Adds the cost to read the operands and write the results once. Constants come from memory, other tensors from the
+  /// levels that hold one thread's share of all of them. Data that other threads may have written comes from a level
+  /// that cores share. `except`: index of an input to leave out. `most`: maximum bytes counted for each operand.
   void passOperands(int except = -1, double most = std::numeric_limits<double>::infinity());
-  /// Adds reading `bytes` out of a set of `held` bytes that was read before: they come from the innermost level that
-  /// holds the set. `hidden`: the share of the wait that prefetching removes.
+  /// Adds the cost to read `bytes` out of a set of `held` bytes that was read before. They come from the innermost
+  /// level that can hold the set. `hidden`: the share of the wait that prefetching removes.
   void readAgain(double bytes, double held, double hidden = 0);
-  /// Adds reading `bytes` for the first time in this run of the network: they come from memory.
+  /// Adds the cost to read `bytes` for the first time in this run of the network, from memory. `hidden` as in
+  /// readAgain.
   void readFirst(double bytes, double hidden = 0);
 
-  /// Divides `units` equal work items over the threads. `exposed`: the share of the wait for data that computing does
-  /// not hide, if there is enough to compute.
+  /// Divides `units` equal work items over the threads and returns the prediction. `exposed`: the share of the wait for
+  /// data that computing does not hide, if there is enough to compute.
   Prediction finish(double units, double exposed) const;
-  /// The same for work items whose last one along an axis may be smaller.
+  /// Divides work items over the threads and returns the prediction; the last work item along an axis may be smaller.
   Prediction finish(std::span<const WorkAxis> items, double exposed) const;
 
 private:
-  /// `share`: share of the whole work that the busiest thread does.
+  /// `share`: the part of the whole work that the busiest thread does.
   Prediction finish(double units, double share, double exposed) const;
 
   MemoryLevels levels = machine.memoryLevels();
-  std::vector<double> waits = std::vector<double>(levels.size() - 1); // by level, without the innermost one
-  double memory = 0;                                                  // Prediction::memory, all threads together
+  /// Cycles of waiting by level, without the innermost one.
+  std::vector<double> waits = std::vector<double>(levels.size() - 1);
+  double memory = 0; // Prediction::memory for all threads together
 
   void readFrom(size_t level, double bytes, double hidden);
-  /// Reads `bytes` out of a set of `held` bytes: every level delivers the part of the set that it holds.
+  /// Adds the cost to read `bytes` out of a set of `held` bytes. Every level delivers the part of the set that it
+  /// holds.
   void pass(double bytes, double held, double hidden);
 };
 
-/// Work of the busiest of `threads` threads in units of an equal share, for `units` equal work items.
+/// Work of the busiest of `threads` threads for `units` equal work items; 1 is an equal share.
 double busiestShare(double units, int threads);
 
 /// One call of Microkernel::reduce: `rows` broadcast scalars times `vectors` vectors for `steps` steps.
 struct Reduction {
   int64_t rows, vectors, steps;
-  int64_t run;    // ReductionAxis::run
-  int64_t unroll; // steps per iteration
+  int64_t run;    // steps of a run, ReductionAxis::run
+  int64_t unroll; // reduction steps of an iteration
   ContractionFormat format = plainFormat(ElementType::f32);
-  double calls = 1;   // calls in a row that add to the same sums
-  double lines = 0;   // prefetched per iteration
-  int64_t widest = 0; // Microkernel::widest
+  double calls = 1;   // number of calls in a row that add to the same sums
+  double lines = 0;   // cache lines prefetched in an iteration
+  int64_t widest = 0; // vectors of a whole tile, as in Microkernel::widest
 };
-/// Cycles of one call with operands in the innermost cache.
+/// Cycles of one call whose operands are in the innermost cache.
 double reductionCycles(const Target &target, const Reduction &reduction);
-/// Bytes of the machine code of the call.
+/// Bytes of machine code for the call.
 double reductionCode(const Reduction &reduction);
 
-/// Cycles that the results of a register block take: starting values, epilogue, stores.
+/// Cycles to start, post-process (epilogue) and store the results of a register block.
 double resultCycles(double vectors, double operators);
 
 /// Cycles per vector of a loop body with `instructions` vector instructions and a longest dependency chain of `latency`
 /// cycles, if `together` vectors are computed side by side.
 double bodyCycles(const Target &target, double instructions, double latency, double together);
 
-// Cycles outside the computation, for a current core with 512-bit vectors.
-inline constexpr double callCycles = 60;  // of a work item: division of its number, addresses
-inline constexpr double loopCycles = 1.5; // of an iteration of a short loop
-inline constexpr double turnCycles = 12;  // of entering and leaving a loop, with a branch that is mispredicted at times
+// Cycles spent outside the computation, for a current core with 512-bit vectors.
+inline constexpr double callCycles = 60;  // start of a work item: division of its number, addresses
+inline constexpr double loopCycles = 1.5; // an iteration of a short loop, without its body
+inline constexpr double turnCycles = 12;  // start and end of a loop, whose branch is mispredicted at times
 
 } // namespace lathe

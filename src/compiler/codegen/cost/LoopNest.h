@@ -15,19 +15,19 @@ enum class LoopKind { vector, unrolled, serial, parallel };
 
 /// The dimension that a loop iterates over.
 enum class LoopAxis {
-  rows,      // output positions, rows of a left operand, rows of elements
-  columns,   // output channels, columns of a right operand, elements of a row
-  reduction, // terms that are added up
-  taps,      // positions of a kernel or window; points of a Winograd transform
+  rows,      // output positions, rows of a left operand, or rows of elements
+  columns,   // output channels, columns of a right operand, or elements of a row
+  reduction, // terms that are added up to one result
+  taps,      // positions of a kernel or window, or points of a Winograd transform
   batch      // images, stacked matrices, heads, groups, steps of a recurrence
 };
 inline constexpr size_t loopAxes = 5;
 
 enum class OperandClass {
-  input,   // activations: the left operand of a product
-  weights, // the right operand, constant or not
+  input,   // activations, such as the left operand of a product
+  weights, // the right operand of a product, constant or not
   output,
-  scratch // memory of the kernel's own: packed, converted or transformed operands, partial sums
+  scratch // memory that belongs to the kernel: packed, converted or transformed operands, partial sums
 };
 inline constexpr size_t operandClasses = 4;
 
@@ -37,28 +37,29 @@ using PerClass = std::array<double, operandClasses>;
 struct Loop {
   LoopKind kind;
   LoopAxis axis;
-  double extent;   // iterations, a mean where they vary; at least 1
-  PerClass growth; // bytes touched by all iterations, over bytes touched by one: from 1 to `extent`
+  double extent;   // number of iterations, the mean if it varies; at least 1
+  PerClass growth; // bytes that all iterations touch, divided by the bytes that one touches: from 1 to `extent`
 };
 
 /// A perfect nest of loops. All nests of one algorithm have the same loops in the same order, for every schedule: a
 /// loop that the schedule does not need has one iteration.
 struct LoopNest {
-  PerClass element;        // bytes that an iteration of the innermost loop touches; 0: no such operands
-  std::vector<Loop> loops; // innermost first
+  PerClass element;        // bytes that an iteration of the innermost loop touches; 0: the kernel has no such operands
+  std::vector<Loop> loops; // loops of the nest, innermost first
 
-  /// Loop::growth by name.
+  /// Values of Loop::growth, by name of the class.
   struct Growth {
     double input = 1, weights = 1, output = 1, scratch = 1;
   };
-  /// Adds a loop around the others. Values of `growth` are brought into their range.
+  /// Adds a loop around the others. Limits the values of `growth` to 1 ... `extent`.
   void add(LoopKind kind, LoopAxis axis, double extent, const Growth &growth);
-  /// Adds a loop whose iterations touch different bytes of the classes `along`, and the same bytes of other classes.
+  /// Adds a loop whose iterations touch different bytes of the classes `along`, and the same bytes of all other
+  /// classes.
   void add(LoopKind kind, LoopAxis axis, double extent, std::initializer_list<OperandClass> along);
 
-  /// Iterations of all loops: multiply-adds of products, elements elsewhere.
+  /// Product of the extents of all loops: multiply-adds for products, elements for other kernels.
   double iterations() const;
-  /// Product of the extents along one axis.
+  /// Product of the extents of the loops along one axis.
   double extent(LoopAxis axis) const;
 };
 

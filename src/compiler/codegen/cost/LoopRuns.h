@@ -1,4 +1,4 @@
-// How the innermost loops of the loop-shaped families run.
+// Counts how often the innermost loops of element-wise and similar kernels run, and how long they are.
 #pragma once
 
 #include "codegen/space/LoopFacts.h"
@@ -8,7 +8,8 @@
 
 namespace lathe {
 
-/// `runs` loops of `length` iterations over the innermost axis, in `units` work items along the axes `items`.
+/// `runs` loops along the innermost axis, of `length` iterations each. They are divided into `units` work items along
+/// the axes `items`.
 struct LoopRuns {
   double runs = 1, length = 1, units = 1;
   std::array<WorkAxis, 2> items = {};

@@ -28,7 +28,7 @@ protected:
   const RunTimeDims &dims;
   mlir::Type element, vector;
 
-  // For the current work item: start of its head in each operand, and its first query.
+  // For each operand: its view, and the offset of the head that the current work item computes.
   struct Source {
     const AttentionWalk *walk = nullptr;
     Value offset;
@@ -44,7 +44,7 @@ protected:
   ScalarBuilder scalar(Value like) { return ScalarBuilder(k, plan.compute, plan.compute, like); }
   Value extent(const Dim &dim) { return dims.value(k, dim); }
   Value infinity(mlir::Type type) { return k.constantF(-std::numeric_limits<double>::infinity(), type); }
-  /// ceil(x / y) * y
+  /// Rounds x up to a multiple of y.
   Value roundedUp(Value x, int64_t y) { return k.mul(k.div(k.add(x, y - 1), y), y); }
 
   // ---- Operands ----
@@ -68,15 +68,15 @@ protected:
                 : k.load(buffer, offset, source.walk->type, lanes);
   }
 
-  /// Divides `count` lanes into vectors and calls body(first lane, mask) for each. The mask is null
-  /// for a whole vector.
+  /// Divides `count` lanes into vectors and calls body(first lane, mask) for each vector. The mask is null for a whole
+  /// vector.
   void forLanes(int64_t count, const std::function<void(int64_t, Value)> &body) {
     for (int64_t lane = 0; lane < count; lane += plan.lanes)
       body(lane, count - lane >= plan.lanes ? Value() : k.prefixMask(k.constant(count - lane), plan.lanes));
   }
 
-  /// Returns a vector with element(0) ... element(count - 1) in its first lanes and zero in the other
-  /// lanes. For rows whose elements are not contiguous.
+  /// Returns a vector that has element(0) ... element(count - 1) in its first lanes and zero in the other lanes. For
+  /// rows whose elements are not contiguous.
   Value gathered(int64_t count, const std::function<Value(int64_t)> &element) {
     Value result = k.zero(vector);
     for (int64_t i = 0; i < count; ++i)
@@ -84,8 +84,8 @@ protected:
     return result;
   }
 
-  /// Reads row `row` of `source` times `factor` and passes it to `take` in whole vectors, zero
-  /// beyond the last element.
+  /// Reads row `row` of `source`, multiplies it by `factor` and passes it to `take` in whole vectors, which are zero
+  /// after the last element.
   void readRow(const Source &source, Value row, int64_t count, double factor,
                const std::function<void(int64_t lane, Value)> &take) {
     forLanes(count, [&](int64_t lane, Value mask) {
@@ -111,7 +111,7 @@ protected:
     });
   }
 
-  /// Packs keys [first, first + count) as [panel][step of depth][key of the panel].
+  /// Packs the keys [first, first + count) in the order [panel][step of depth][key of the panel].
   void packKeys(Value first, Value count) {
     int64_t wide = plan.panel(), most = plan.lanes * plan.ofStep();
     Value last = k.sub(count, k.constant(1));
@@ -143,8 +143,8 @@ protected:
     });
   }
 
-  /// Returns element `d` of the keys from `at` on, one per lane. Keys beyond the last are zero or
-  /// repeat the last.
+  /// Returns element `d` of the keys from `at` on, one key per lane. Lanes after the last key are zero or repeat the
+  /// last key.
   Value readKeys(Value first, Value at, Value last, Value d) {
     Value buffer = k.buffer(key.walk->buffer), offset = k.add(key.offset, k.mul(d, extent(key.walk->laneStride)));
     if (key.walk->rowStride == Dim(1))
@@ -156,10 +156,10 @@ protected:
     });
   }
 
-  /// Packs elements [d, d + count) of the keys from `at` on. Keys beyond the last repeat the last.
+  /// Packs the elements [d, d + count) of the keys from `at` on. Places after the last key repeat the last key.
   void transposeKeys(Value first, Value at, Value last, Value d, int64_t count,
                      const std::function<Value(Value)> &line) {
-    auto part = [&](Value row, int64_t from) { // one vector of them
+    auto part = [&](Value row, int64_t from) { // one vector of the elements
       int64_t real = std::min(plan.lanes, count - from);
       Value mask = real == plan.lanes ? Value() : k.prefixMask(k.constant(real), plan.lanes);
       return readLanes(key, row, k.add(d, from), plan.lanes, mask);
@@ -180,7 +180,7 @@ protected:
 
   int64_t valueVectors(int64_t tile) const { return std::min(plan.vectors, plan.widthVectors() - tile * plan.vectors); }
   int64_t valueTiles() const { return (plan.widthVectors() + plan.vectors - 1) / plan.vectors; }
-  /// Offset of tile `tile` of the packed values, ordered by [tile][step of keys][lane of the tile].
+  /// Offset of tile `tile` of the packed values, whose order is [tile][step of keys][lane of the tile].
   int64_t valueTileAt(int64_t tile) const {
     return plan.valuesAt() + tile * (plan.keyCapacity() / plan.ofStep()) * plan.panel();
   }

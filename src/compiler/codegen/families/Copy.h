@@ -1,4 +1,4 @@
-// Pieces of movement kernels. Each piece has its own range of the work items.
+// Pieces of movement kernels: each is a part of the movement with its own range of the work items.
 //
 // Elements are moved as unsigned integers of their width.
 #pragma once
@@ -11,29 +11,28 @@ class Piece {
 public:
   virtual ~Piece() = default;
   virtual Dim units() const = 0;
-  /// All extents that the code needs at run time.
+  /// All extents that the code of the piece needs at run time.
   virtual Dims extents() const = 0;
   /// Emits the code of the work items [first, last).
   virtual void emit(KernelHarness &h, mlir::Value first, mlir::Value last) const = 0;
-  /// Predicted cycles of all work items with operands in the innermost cache, open extents as 1.
+  /// Predicted cycles of all work items, with operands in the innermost cache and open extents at 1.
   virtual double cycles() const = 0;
 };
 
-/// Number of indices of a space, open extents as 1.
+/// Number of positions in a space with these extents, with open extents at 1.
 double countOf(const Dims &extents);
-/// Cycles of `rows` copies of `length` contiguous elements in vectors of `lanes`.
+/// Cycles to copy `rows` rows of `length` contiguous elements in vectors of `lanes`.
 double runCycles(double rows, double length, int64_t lanes);
 
-/// A copy to[...] = from[...] over a space, with strides on each side. The axes may be in any
-/// order.
+/// A copy of elements from `from` to `to` over the positions of a space, with strides on each side. The axes may be in
+/// any order.
 struct CopyJob {
   Space space;
   Access from, to;
 };
 
-/// Makes a copy. Depending on the strides it copies vectors (both sides are contiguous along one
-/// axis), transposes tiles in registers (each side is contiguous along another axis), or gathers
-/// single elements.
+/// Makes the piece for a copy. Depending on the strides it copies vectors (both sides are contiguous along one axis),
+/// transposes tiles in registers (each side is contiguous along another axis), or gathers single elements.
 std::unique_ptr<Piece> makeCopy(CopyJob job, const Target &target, int64_t grain);
 
 /// Copies `count` contiguous elements: whole vectors and a masked rest.

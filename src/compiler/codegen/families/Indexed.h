@@ -1,6 +1,6 @@
-// Kernels of family "indexed": operators that read or write at positions from other tensors or from windows.
+// Kernels of family "indexed": operators that read or write at positions that other tensors or windows give.
 //
-// Positions are in range: the runtime checks given positions before the kernel starts (runtime/plan/ElementRanges.h).
+// All positions are in range, because the runtime checks them before the kernel starts (runtime/plan/ElementRanges.h).
 #pragma once
 
 #include "codegen/builder/KernelHarness.h"
@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-/// One operator that forms a whole kernel. Constructors throw Declined.
+/// The code of an operator that is a whole kernel by itself. Constructors throw Declined.
 class IndexedKernel {
 public:
   explicit IndexedKernel(const KernelProblem &problem);
@@ -25,14 +25,16 @@ protected:
 
   const KernelTensor &x() const { return operands[0]; }
   void requireRowMajor() const;
-  /// Treats elements of `moved`, which are copied but not computed with, as bits.
+  /// Makes the kernel treat elements of `moved` as bits. They are copied, never computed with.
   void moveBits(std::initializer_list<KernelTensor *> moved) const;
-  /// `index`, an element of `indices` or a vector of elements, as a non-negative i64.
+  /// Returns `index`, an element of `indices` or a vector of elements, as an i64 that counts from the front of an axis
+  /// of `extent`: a negative index counts from the end.
   static mlir::Value fromFront(KernelHarness &h, const KernelTensor &indices, mlir::Value index, const Dim &extent);
-  /// The offset in `tensor` that index vector `number` selects. It has `count` coordinates, the first for axis `batch`.
+  /// Returns the offset in `tensor` that index vector `number` of `indices` selects. The vector has `count`
+  /// coordinates, the first of them for axis `batch`.
   static mlir::Value offsetOf(KernelHarness &h, const KernelTensor &tensor, const KernelTensor &indices,
                               mlir::Value number, size_t batch, int64_t count);
-  /// Lanes for runs of `length` elements of y.
+  /// Number of lanes for code that goes through `length` elements of y in a row.
   int64_t lanesFor(const Dim &length) const;
 };
 
@@ -42,9 +44,9 @@ std::unique_ptr<IndexedKernel> makeMaxPoolIndices(const KernelProblem &problem);
 std::unique_ptr<IndexedKernel> makeCol2Im(const KernelProblem &problem);
 std::unique_ptr<IndexedKernel> makeScatter(const KernelProblem &problem);
 
-/// Adds the extents, strides and number of elements of a tensor to the run-time extents of the code.
+/// Adds the extents, strides and number of elements of a tensor to the extents that the code needs at run time.
 void addTensor(Dims &extents, const KernelTensor &tensor);
-/// The product of dims[first], dims[first + 1], ...
+/// Returns dims[first] * dims[first + 1] * ...
 Dim productFrom(const Dims &dims, size_t first);
 
 /// Number of channel blocks that are computed together: a divisor of `blocks`, so that no blocks remain.

@@ -6,11 +6,11 @@
 
 namespace lathe {
 
-/// Copies the channels of `from` (blocked) to the channels from `offset` on of `to`. Nothing else
-/// may write these channels.
+/// Copies all channels of `from` (blocked) to channel `offset` of `to` and the channels after it. Nothing else may
+/// write these channels.
 std::unique_ptr<Piece> makeChannelConcat(const KernelTensor &from, const KernelTensor &to, int64_t offset,
                                          const Target &target, int64_t grain);
-/// Copies the channels from `start` on of `from` to all channels of `to`; both are blocked.
+/// Copies channel `start` of `from` and the channels after it to all channels of `to`; both are blocked.
 std::unique_ptr<Piece> makeChannelSlice(const KernelTensor &from, const KernelTensor &to, int64_t start,
                                         const Target &target, int64_t grain);
 
@@ -19,8 +19,8 @@ struct ChannelRun {
   const KernelTensor *from;
   int64_t start, count;
 };
-/// Concatenates `runs` to all channels of `to`, with equal block sizes. Returns one piece per block
-/// of `to`.
+/// Fills all channels of `to` with the channels of `runs`, one run after the other. All block sizes are equal. Returns
+/// one piece per block of `to`.
 std::vector<std::unique_ptr<Piece>> makeChannelJoin(const std::vector<ChannelRun> &runs, const KernelTensor &to,
                                                     const Target &target, int64_t grain);
 
@@ -30,11 +30,11 @@ std::vector<std::unique_ptr<Piece>> makeChannelJoin(const std::vector<ChannelRun
 std::unique_ptr<Piece> makeGather(const KernelTensor &x, const KernelTensor &indices, const KernelTensor &y,
                                   int64_t axis, const Target &target, int64_t grain);
 
-/// Stores y[i] = numbers[i]: 64-bit integers that are known when the kernel is called.
+/// Stores numbers to y: y[i] = numbers[i]. They are 64-bit integers that are known when the kernel is called.
 std::unique_ptr<Piece> makeNumbers(Dims numbers, const KernelTensor &y);
 
-/// Makes nn.pad. `begins` are the pads before each axis; `type` is the original element type; `value`
-/// is the tensor with the padding value, or null.
+/// Makes the piece for nn.pad. `begins` are the pads before each axis; `type` is the original element type; `value` is
+/// the tensor with the padding value, or null.
 std::unique_ptr<Piece> makePad(const KernelTensor &x, const KernelTensor &y, const PadAttrs &attrs, const Dims &begins,
                                ElementType type, const KernelTensor *value, const Target &target, int64_t grain);
 

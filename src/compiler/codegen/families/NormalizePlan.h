@@ -1,41 +1,40 @@
-// The plan of a kernel of the family "normalize": what it computes and how its loops run (see
-// Normalize.cpp).
+// The plan of a kernel of the family "normalize": what it computes and how its loops run. Normalize.cpp emits the code.
 #pragma once
 
 #include "codegen/builder/KernelHarness.h"
 
 namespace lathe {
 
-/// The operator.
+/// The operators that the family "normalize" computes.
 enum class NormKind { layer, rms, instance, group, lp };
 
-/// The operation and the iteration space.
+/// The operation of a kernel, and the space over which its loops run.
 struct NormalizePlan {
-  /// The role of an axis of the space.
+  /// What an axis of the space counts.
   enum Axis : int {
-    outer,  // each index has its own statistics (mean, variance or norm)
-    walked, // elements of one statistic
-    across  // vector lanes that are not elements of one row
+    outer,  // axes whose every index has its own statistics (mean, variance or norm)
+    walked, // axes over which one statistic is taken
+    across  // axes in vector lanes that are not elements of one row
   };
 
   KernelTensors tensors;
   mlir::Operation *anchor;
   NormKind kind = NormKind::layer;
   double epsilon = 0;
-  int64_t p = 2; // order of the norm of lp_normalize
+  int64_t p = 2; // only for lp_normalize: order of the norm
   const KernelTensor *x;
-  mlir::Value scale, bias; // arguments of the kernel function; null: none
+  mlir::Value scale, bias; // scale and bias, arguments of the kernel function; null: there are none
   ElementType type;
   Space space;
-  std::vector<Access> accesses; // one per buffer
+  std::vector<Access> accesses; // accesses of the kernel to its buffers, by buffer
   std::vector<int> axes;        // role (Axis) of each axis of the space
   int64_t lanes;
-  bool row = true;       // lanes are elements of one row
-  int64_t laneGroup = 1; // if lanes are channels: adjacent lanes that share statistics
-  Dim length = 1;        // elements of a row, or number of vectors
-  Dim step = 1;          // distance of consecutive elements or vectors, in elements
-  Dim count = 1;         // number of elements of a statistic
-  /// Axes of the space, by index: the outer loops (for lp_normalize with role `across`), and the
+  bool row = true;       // true: vector lanes are elements of one row
+  int64_t laneGroup = 1; // if lanes are channels: how many adjacent lanes share statistics
+  Dim length = 1;        // number of elements, or of vectors, in a row
+  Dim step = 1;          // distance between consecutive elements or vectors of a row, in elements
+  Dim count = 1;         // number of elements over which a statistic is taken
+  /// Indices of axes of the space: `kept` are the outer loops (for lp_normalize including axes `across`), `inner` the
   /// loops over one row.
   std::vector<size_t> kept, inner;
   Space keptSpace;

@@ -11,14 +11,13 @@ namespace lathe {
 /// Reads the facts of a kernel function. Throws Declined if no schedule can compute it.
 std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem);
 
-/// The recurrent weights in the order of RecurrentPlan::packedOffset.
+/// Returns the recurrent weights in the order of RecurrentPlan::packedOffset.
 std::vector<char> packedWeights(const RecurrentPlan &plan, const nn::ConstantData &data);
 
-/// Emits code that writes the weights of direction d in packed order; `to` creates their address.
+/// Emits code that writes the weights of direction `d` in packed order; `to` creates the address to which it writes.
 void emitPacking(KernelBuilder &k, const RecurrentPlan &plan, mlir::Value d, const std::function<mlir::Value()> &to);
 
-/// Emits an activation function of `x` (scalar or vector). Throws Declined for a function without a
-/// scalar expression.
+/// Emits activation function `function` of `x` (scalar or vector). Throws Declined for a function without scalar code.
 mlir::Value emitActivation(KernelBuilder &k, ElementType type, const CellActivation &function, mlir::Value x);
 
 } // namespace lathe

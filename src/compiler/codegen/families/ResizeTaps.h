@@ -1,11 +1,11 @@
-// The elements of x that contribute to a position of a resized axis (its taps), and their weights.
+// Taps of a resized axis: the elements of x that contribute to a position of the result, and their weights.
 #pragma once
 
 #include "codegen/builder/KernelHarness.h"
 
 namespace lathe {
 
-/// Taps of one axis whose extents are static: position `i` of the result is the sum over t of weights[t][i] *
+/// Taps of one axis whose extents are static. Position `i` of the result is the sum over t of weights[t][i] *
 /// x[indices[t][i]].
 struct Taps {
   std::vector<std::vector<int32_t>> indices;
@@ -13,29 +13,30 @@ struct Taps {
   size_t count() const { return indices.size(); }
 };
 
-/// Formulas of ONNX Resize. `length` is the exact extent of the result, which is a fraction if scales are given.
-/// Declines results that are too long for a table in the code.
+/// Computes taps by the formulas of ONNX Resize. `length` is the exact extent of the result, which is a fraction if
+/// scales are given. Declines results that are too long for a table in the code.
 Taps makeTaps(const ResizeAttrs &attrs, int64_t in, int64_t out, double scale, double length);
 
-/// Taps of one axis that the kernel computes at run time: in scratch, `capacity` rows of i32 indices, followed by as
+/// Taps of one axis that the kernel computes at run time. They lie in scratch: `capacity` rows of i32 indices, then as
 /// many rows of f32 weights. A row has `padded` positions.
 class OpenTaps {
 public:
-  /// `scale`: result over x; 0: element `axis` of `scales`, or without this operand the quotient of the extents.
-  /// `place`: first byte in scratch. `lanes`: float64 elements of a vector.
+  /// `scale`: extent of the result divided by the extent of x. 0: the scale is element `axis` of `scales`, or without
+  /// this operand the quotient of the extents. `place`: first byte of the table in scratch. `lanes`: number of float64
+  /// elements in a vector.
   OpenTaps(const ResizeAttrs &attrs, Dim in, Dim out, double scale, const KernelTensor *scales, int64_t axis, Dim place,
            int64_t lanes);
 
   /// The number of taps; 0 if it is known only at run time, because antialias depends on the scale.
   int64_t count() const { return fixed; }
-  /// The first byte of scratch after the table.
+  /// Place of the first byte behind the table in scratch.
   Dim end() const { return weightsPlace + capacity * padded * 4; }
-  /// Extents that the code needs at run time.
+  /// Extents that the code of the table needs at run time.
   Dims extents() const;
 
-  /// Emits the code that writes the table, and returns the number of taps.
+  /// Emits the code that writes the table, and returns the number of taps as a value of the code.
   mlir::Value emit(KernelHarness &h) const;
-  /// Row `tap` of the indices and of the weights.
+  /// Return row `tap` of the indices, or of the weights.
   mlir::Value indices(KernelHarness &h, mlir::Value tap) const { return row(h, place, tap); }
   mlir::Value weights(KernelHarness &h, mlir::Value tap) const { return row(h, weightsPlace, tap); }
 

@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// The only operator of a kernel, with its tensors in the order of the record.
+/// A kernel with one operator, and the operator's tensors in the order of the record.
 struct SelectionKernel {
   SelectionKernel(const KernelProblem &problem, int64_t grain);
 
@@ -14,7 +14,8 @@ struct SelectionKernel {
   KernelTensors tensors;
   mlir::Operation *op;
   int64_t grain;
-  std::vector<std::optional<KernelTensor>> operands; // none: an optional operand that is absent
+  /// Operands of the operator; empty: an optional operand that is absent.
+  std::vector<std::optional<KernelTensor>> operands;
   std::string_view name;
 
   const KernelTensor &in(size_t index) const { return *operands[index]; }
@@ -22,17 +23,18 @@ struct SelectionKernel {
   int64_t lanes(ElementType type) const { return problem.target.lanes(bitWidth(type)); }
 };
 
-/// The lanes of a mask as the bits of an i64, lane 0 lowest.
+/// Returns the lanes of a mask as the bits of an i64; lane 0 is the lowest bit.
 mlir::Value bitsOf(KernelBuilder &k, mlir::Value mask);
-/// Number of bits that are set.
+/// Returns the number of bits that are set.
 mlir::Value countBits(KernelBuilder &k, mlir::Value bits);
-/// Emits body(i, number of the bit) for the i-th bit that is set, lowest first.
+/// Emits body(i, position of the bit) for the i-th bit that is set, lowest first.
 void forBits(KernelBuilder &k, mlir::Value bits, const std::function<void(mlir::Value, mlir::Value)> &body);
 
-/// The sum of the i64 elements [0, count) of a tensor.
+/// Returns the sum of the first `count` elements of a tensor of i64.
 mlir::Value sumBefore(KernelBuilder &k, const KernelTensor &counts, mlir::Value count);
 
-// One function for each operator. Every kernel needs at least one work item if its results have elements.
+// One function for each operator generates its code. Every kernel needs at least one work item if its results have
+// elements.
 GeneratedKernel countNonZero(const SelectionKernel &kernel, const Schedule &schedule);
 GeneratedKernel nonZeroPositions(const SelectionKernel &kernel, const Schedule &schedule);
 GeneratedKernel iota(const SelectionKernel &kernel, const Schedule &schedule);

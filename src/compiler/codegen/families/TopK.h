@@ -1,4 +1,4 @@
-// The greatest or least elements of one line, by sorting keys.
+// Finds the greatest or least elements of a line by sorting keys.
 #pragma once
 
 #include "codegen/builder/KernelHarness.h"
@@ -8,24 +8,25 @@ namespace lathe {
 struct TopKLine {
   ElementType type;
   bool largest;
-  Dim length;                                        // of all lines
+  Dim length;                                        // number of elements in a line, equal for all lines
   mlir::Value kept;                                  // number of results
-  std::function<mlir::Value(mlir::Value)> element;   // the element at a position, in computeType(type)
-  std::function<void(mlir::Value, mlir::Value)> put; // writes result number (first) with a position (second)
-  /// The elements from a position on as a vector, under a mask that may be null. Null: they are not contiguous.
+  std::function<mlir::Value(mlir::Value)> element;   // returns the element at a position, in computeType(type)
+  std::function<void(mlir::Value, mlir::Value)> put; // writes a result: its number, and the position of the element
+  /// Returns the elements from a position on as a vector, under a mask that may be null. Empty: they are not
+  /// contiguous.
   std::function<mlir::Value(mlir::Value, mlir::Value)> elements;
-  int64_t lanes = 1; // of `elements`
-  Dim most;          // `kept`
+  int64_t lanes = 1; // number of elements in a vector that `elements` returns
+  Dim most;          // number of results as an extent
 };
 
 /// Bytes of scratch that topKBySorting needs for lines of `length` elements.
 Dim topKScratch(ElementType type, const Dim &length);
-/// Extents that the code needs at run time for `kept` results.
+/// The extents that the code needs at run time for lines of `length` elements and `kept` results.
 Dims topKExtents(const Dim &length, const Dim &kept);
 
-/// Emits the results in order. If a line is long compared with the number of results, only elements that are greater
-/// than the least of the best elements so far are examined closely. Otherwise only elements whose highest key digit
-/// does not exclude them are sorted.
+/// Emits code that finds the results of a line in order. If the line is long compared with the number of results, the
+/// code keeps the best elements so far and examines only elements that are greater than the least of them. Otherwise it
+/// sorts the elements that their highest key digit does not exclude.
 void topKBySorting(KernelHarness &h, const TopKLine &line);
 
 } // namespace lathe

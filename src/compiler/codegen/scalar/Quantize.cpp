@@ -47,7 +47,7 @@ public:
                    : k.b.create<arith::ExtSIOp>(k.loc, type, x).getResult();
   }
 
-  /// True for vectors, which have even and odd elements.
+  /// True for a vector with an even number of elements: `Wide` then splits it into even and odd ones.
   static bool pairs(Value x) {
     auto vector = llvm::dyn_cast<mlir::VectorType>(x.getType());
     return vector && vector.getNumElements() % 2 == 0;

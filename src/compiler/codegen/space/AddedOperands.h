@@ -6,8 +6,8 @@
 //
 // so that one product and two additions stand for two products (S. Winograd, "A New Algorithm for Inner Product", IEEE
 // Transactions on Computers, 1968). The sums of x y over the channels of an input position are the same for all output
-// channels, the sums of u v belong to the weights; both are taken from the sums of each tap. Elements have at most 9 bits,
-// so their sums fit i16, and everything is exact.
+// channels, the sums of u v belong to the weights; both are taken from the sums of each tap. Elements have at most 9
+// bits, so their sums fit i16, and everything is exact.
 //
 // It is faster where multiplications have fewer ports than additions, and needs registers for the weights of two units.
 #pragma once
@@ -19,14 +19,16 @@
 
 namespace lathe {
 
-/// True for the format that adds operands; only `direct` on blocks of channels has code for it.
+/// True for the format that adds operands. Only `direct` on blocks of channels has code for it.
 inline bool addsOperands(const ContractionFormat &format) { return std::string_view(format.name) == "i16add"; }
 
-/// True if a register block and the operands of a step, or of two whose operands are added, fit the registers.
+/// True if a register block fits the registers together with the operands of one step, or of two steps whose operands
+/// are added.
 inline bool fitsRegisters(const Target &target, const ContractionFormat &format, int64_t rows, int64_t vectors) {
   if (!addsOperands(format))
     return fitsRegisters(target, rows, vectors);
-  // Beside sums and weights two broadcasts, into which the last vector's operands are added, and two added operands.
+  // Number of registers besides sums and weights: two broadcasts, into which the last vector's operands are added, and
+  // two added operands.
   return rows * vectors + 2 * vectors + (vectors > 1 ? 4 : 2) <= int64_t(target.vectorRegisters);
 }
 

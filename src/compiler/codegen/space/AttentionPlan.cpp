@@ -7,7 +7,7 @@
 namespace lathe {
 
 static constexpr int64_t mostKeysAtOnce = 1024, keysOfABlock = 512;
-static constexpr int64_t fewQueries = 4; // read keys and values where they lie
+static constexpr int64_t fewQueries = 4; // up to as many queries read keys and values where they lie in memory
 
 AttentionPlan::AttentionPlan(const AttentionFacts &facts, const Schedule &schedule)
     : AttentionGeometry(facts.geometry) {

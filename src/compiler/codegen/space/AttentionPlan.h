@@ -1,4 +1,4 @@
-// The geometry of an attention kernel and the plan of a schedule of `attention`.
+// Facts of attention kernels, and the plan of a schedule of `attention`.
 #pragma once
 
 #include "codegen/space/ContractionFormat.h"
@@ -6,23 +6,23 @@
 
 namespace lathe {
 
-/// One operand as matrices: for every head, rows by lanes.
+/// How one operand is read as matrices: for every head, a matrix of rows by lanes.
 struct AttentionWalk {
   unsigned buffer = 0;
   ElementType type = ElementType::invalid;
   Dim base = 0, rowStride = 0, laneStride = 0;
-  Dims outer; // strides along AttentionGeometry::outer
+  Dims outer; // strides along the axes AttentionGeometry::outer
 };
 
 struct AttentionGeometry {
-  ElementType type, compute; // type in memory; type of scratch and arithmetic
+  ElementType type, compute; // type: in memory; compute: of scratch and arithmetic
   int64_t lanes;
-  double scale, fill, softcap; // softcap 0: none
+  double scale, fill, softcap; // softcap: 0 if there is none
   bool causal, zeroMaskedRows;
-  Dim visible; // causal: query i sees keys 0 ... i + visible
-  Dims outer;  // heads, as axes with one stride for each operand
+  Dim visible; // causal attention only: query i sees the keys 0 ... i + visible
+  Dims outer;  // axes that count heads; every operand has one stride for each
   Dim queries, keys;
-  int64_t depth, width; // lanes of q and k; lanes of v and the result
+  int64_t depth, width; // depth: lanes of q and k; width: lanes of v and the result
   AttentionWalk q, k, v, y;
   std::optional<AttentionWalk> bias, mask;
 };
@@ -48,10 +48,10 @@ protected:
 /// (codegen/contraction/common/FormatCode.h). Scores, softmax, sums and the result stay in fp32.
 struct AttentionPlan : AttentionGeometry {
   int64_t rows, vectors, unroll, mc, kc;
-  ContractionFormat format; // of the products of operands in scratch
-  bool packs;               // keys and values are copied into scratch; otherwise they are read where they lie
+  ContractionFormat format; // format of products whose operands are in scratch
+  bool packs; // true: keys and values are copied into scratch; false: they are read where they lie in memory
 
-  /// Throws Illegal.
+  /// Makes the plan. Throws Illegal for an illegal schedule.
   AttentionPlan(const AttentionFacts &facts, const Schedule &schedule);
 
   Dim heads() const { return product(outer); }
@@ -59,9 +59,9 @@ struct AttentionPlan : AttentionGeometry {
   /// after the other and results are rescaled.
   bool single() const { return kc == 0; }
   int64_t panel() const { return vectors * lanes; } // keys per panel
-  int64_t keyCapacity() const;                      // keys in scratch, rounded up to whole panels
+  int64_t keyCapacity() const;                      // number of keys in scratch, rounded up to whole panels
   int64_t widthVectors() const { return (width + lanes - 1) / lanes; }
-  /// Lanes of depth, or keys, per reduction step.
+  /// Number of lanes of depth, or of keys, in one reduction step.
   int64_t ofStep() const { return format.group; }
   int64_t depthSteps() const { return format.unitsOf(depth); }
   int64_t depthPitch() const { return (depth + lanes - 1) / lanes * lanes / ofStep(); }
@@ -69,7 +69,7 @@ struct AttentionPlan : AttentionGeometry {
   Dim pieces() const { return ceilDiv(queries, rows); }
   Dim chunks() const { return ceilDiv(pieces(), mc); }
 
-  // Scratch: offsets in elements of `compute`, as large as a unit.
+  // The parts of scratch: offsets in elements of `compute`. A unit is as large as an element.
   int64_t keysAt() const { return 0; }
   int64_t valuesAt() const { return packs ? keyCapacity() * depthSteps() : 0; }
   int64_t queriesAt() const { return packs ? valuesAt() + keyCapacity() / ofStep() * widthVectors() * lanes : 0; }

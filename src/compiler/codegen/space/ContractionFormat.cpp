@@ -119,7 +119,7 @@ const std::vector<ContractionFormat> &converting() {
   return table;
 }
 
-/// Reason why the format is not for these operands; "": it is.
+/// Returns the reason why the format cannot take these operands; "" if it can.
 std::string mismatch(const ContractionFormat &format, const ContractionTypes &types) {
   if (format.takes(types))
     return "";

@@ -1,23 +1,26 @@
 // The formats in which contractions multiply: the types of operands, units and sums (`type=` of a schedule).
 //
 // A unit is what the microkernel loads or broadcasts at once: `group` adjacent reduction steps, the earliest one in the
-// lowest bits. A product adds the products of the steps of two units to a sum. Steps beyond the last one are zero.
+// lowest bits. A product of two units multiplies them step by step and adds all results to a sum. Steps beyond the last
+// one are zero.
 //
-//   type  operands  elements of a unit   sums  group  product
-//   f32   any type  the operands' own    *     1      multiply-add             * own type, fp32 for 16-bit floats
+//   type  operands  elements of a unit  sums  group  product
+//   f32   any type  the operands' own   *     1      multiply-add           * own type, fp32 for 16-bit floats
 //                   (f32 beside constant weights of f16: each operand is loaded in its own type)
-//   bf16  f32       bf16, rounded        f32   2      vdpbf16ps
-//   i8    i8, u8    u8 or i8, then i8    i32   4      vpdpbusd, usdot or sdot   * right operand: constant i8
-//   i8mm  i8, u8    u8, then i8           i32   8      usmmla, for products       * two rows times two columns
-//   i16   i8, u8    i16                  i32   2      vpdpwssd, or vpmaddwd and vpaddd; i16add: AddedOperands.h
-//   i32   i8, u8    i32                  i32   1      multiply and add
+//   bf16  f32       bf16, rounded       f32   2      vdpbf16ps
+//   i8    i8, u8    u8 or i8, then i8   i32   4      vpdpbusd, usdot or sdot  * right operand: constant i8
+//   i8mm  i8, u8    u8, then i8         i32   8      usmmla, for products     * two rows times two columns
+//   i16   i8, u8    i16                 i32   2      vpdpwssd, or vpmaddwd and vpaddd; i16add: AddedOperands.h
+//   i32   i8, u8    i32                 i32   1      multiply and add
 //
-// A zero point of the left operand is subtracted by the conversion. Differences have 9 bits, so that sums of two
-// products fit i32; sums wrap around. "i8" has no bits for it: what the zero point and the change of sign (addedTo) add
-// to a sum, times the sum of the weights, is subtracted from it; packed weights end with those sums.
+// A zero point of the left operand is subtracted when the operand is converted. Differences have 9 bits, so the sum of
+// two products fits i32; longer sums wrap around. Units of bytes have no room for differences. For them, each sum is
+// corrected instead: the excess of the operand (its zero point plus addedTo()) times the sum of the weights is
+// subtracted. The packed weights end with the sums of the weights.
 //
-// A zero point of constant weights is never subtracted from them, because 9 bits are too many for "i8". It is multiplied
-// by the sum of the left elements of each position instead, which is the same for all columns.
+// A zero point of constant weights is never subtracted from the weights, because bytes have no room for the
+// differences. Instead it is multiplied by the sum of the left elements of each position, which is the same for all
+// columns, and subtracted from the sums.
 //
 // A new format is a row of the table in ContractionFormat.cpp, a word in schedule/Algorithms.cpp, and its conversion
 // and product in codegen/contraction/common/FormatCode.cpp.
@@ -33,68 +36,71 @@
 
 namespace lathe {
 
-/// The element types of a contraction.
+/// The element types of a contraction in memory.
 struct ContractionTypes {
-  ElementType left;  // of the input, or of the left operand
-  ElementType right; // of constant weights; of a right operand that is computed or has a zero point, one that holds it
-  ElementType sum;   // of the results
+  ElementType left; // type of the input, or of the left operand
+  /// Type of constant weights; for a right operand that is computed or has a zero point: a type that holds its values.
+  ElementType right;
+  ElementType sum; // type of the results
 };
 
 struct ContractionFormat {
-  const char *name;    // word of the parameter `type` of a schedule
-  ElementType element; // of a unit
-  ElementType unit;    // type that units are loaded and broadcast as
-  ElementType sum;     // of the accumulators and of partial sums in scratch
-  int64_t group;       // reduction steps of a unit
-  bool converts;       // operands are converted when they are packed; false: units are operands as they are
-  bool rounds;         // the conversion changes values
-  /// True for operands in memory and results of these types.
+  const char *name;    // word for the format in the parameter `type` of a schedule
+  ElementType element; // type of the elements of a unit
+  ElementType unit;    // type as which a unit is loaded and broadcast
+  ElementType sum;     // type of the accumulators and of partial sums in scratch
+  int64_t group;       // number of reduction steps in a unit
+  bool converts;       // true: operands are converted when they are packed; false: operands are units as they are
+  bool rounds;         // true: the conversion changes values
+  /// True if the format can multiply operands and make results of these types.
   bool (*takes)(const ContractionTypes &types);
-  /// The types that `takes` accepts, for messages.
+  /// The types that `takes` accepts, in words for messages.
   const char *takesText;
-  /// Reason why the target cannot multiply units; "": it can.
+  /// Returns the reason why the target cannot multiply units; "" if it can.
   std::string (*obstacle)(const Target &target);
-  /// Vector products of units that begin in one cycle.
+  /// Number of vector products of units that begin in one cycle.
   double (*productsPerCycle)(const Target &target);
-  /// Cycles from a product to the next one that adds to the same sum.
+  /// Cycles from a product until the next product can be added to the same sum.
   double (*latency)(const Target &target);
-  /// Writes one element of a constant operand, of type `type`, as an element of a unit. Integers may have any type of at
-  /// most 16 bits, so that a zero point can be subtracted before.
+  /// Writes one element of a constant operand, of type `type`, as an element of a unit. Integers may have any type of
+  /// at most 16 bits, so that a zero point can be subtracted before.
   void (*write)(const char *from, ElementType type, char *to);
-  /// Type that elements of the left operand are loaded as where that is not `unit`; `invalid`: it is.
+  /// Type as which elements of the left operand are loaded, if it is not `unit`; invalid: it is `unit`.
   ElementType left = ElementType::invalid;
 
   ElementType leftUnit() const { return left == ElementType::invalid ? unit : left; }
   int64_t unitBytes() const { return bitWidth(unit) / 8; }
   int64_t elementBytes() const { return bitWidth(element) / 8; }
-  /// Bytes that an operand's element takes in units.
+  /// Number of bytes that a reduction step takes in a unit.
   double bytesPerStep() const { return double(unitBytes()) / double(group); }
-  /// Units of `extent` reduction steps.
+  /// Number of units for `extent` reduction steps.
   int64_t unitsOf(int64_t extent) const { return (extent + group - 1) / group; }
-  /// True if the format multiplies more steps per cycle than multiply-adds do. Other formats gain only where a
+  /// True if the format multiplies more steps per cycle than multiply-adds do. Any other format is faster only if a
   /// contraction waits for weights from memory.
   bool isFast(const Target &target) const { return productsPerCycle(target) * double(group) > target.fmaPerCycle(); }
-  /// True if sums are corrected for zero points instead of operands.
+  /// True if zero points are handled by correcting sums instead of operands.
   bool correctsSums() const { return converts && group >= 4; }
-  /// True if a product is that of two rows and two columns; only matrix products have code for it.
+  /// True if one product multiplies two rows by two columns. Only matrix products have code for it.
   bool pairsRows() const { return converts && group == 8; }
-  /// The unit whose elements are all 1, of integers.
+  /// A unit of integers whose elements are all 1.
   int64_t unitOfOnes() const;
 };
 
-/// True if one instruction of x86 adds the products of pairs of i16, or of fours of bytes, to sums (vpdpwssd, vpdpbusd).
+/// True if x86 has one instruction that adds the products of pairs of i16, or of fours of bytes, to sums (vpdpwssd,
+/// vpdpbusd).
 bool addsDotProducts(const Target &target);
-/// True if products of fours of bytes take signed elements on the left: AArch64 without i8mm has sdot, but no usdot.
+/// True if products of fours of bytes take signed elements on the left, as on AArch64 without i8mm, which has sdot but
+/// no usdot.
 bool multipliesSignedBytes(const Target &target);
-/// What formats that correct sums add to each 8-bit element of `type` on the left, so that it has the sign that products
-/// take: 128, -128 or 0. Both are a change of the highest bit.
+/// The number that formats with correctsSums() add to each 8-bit element of `type` on the left, so that it has the sign
+/// that products take: 128, -128 or 0. Adding 128 or -128 changes only the highest bit.
 int64_t addedTo(const Target &target, ElementType type);
 
-/// The format without conversion, for operands of `type`.
+/// The format that multiplies operands of `type` without conversion.
 ContractionFormat plainFormat(ElementType type);
-/// Likewise for operands of these types.
+/// The format that multiplies operands of these types without conversion.
 ContractionFormat plainFormat(const ContractionTypes &types);
-/// The format of a word of `type=`; "f32" is the plain one, of `type`. The word must be declared.
+/// The format for a word of `type=`, which must be declared; "f32" means the format without conversion, for `type`.
 ContractionFormat formatNamed(std::string_view name, ElementType type);
 
 /// The format that a schedule names, for a contraction of these types.
@@ -107,9 +113,11 @@ bool allows(Precision precision, const Schedule &schedule);
 /// True if scheduledFormat accepts the word.
 bool formatApplies(std::string_view name, const Target &target, const ContractionTypes &types);
 
-/// The format that priors choose under a precision.
+/// The format that priors choose for a precision: one that converts operands if the target has one, because units take
+/// less memory than operands.
 ContractionFormat preferredFormat(Precision precision, const Target &target, const ContractionTypes &types);
-/// As preferredFormat, where the contraction gains nothing from smaller weights: plain if that is as fast.
+/// The format that priors choose for a contraction that gains nothing from smaller weights: without conversion, unless
+/// the format of preferredFormat multiplies faster.
 ContractionFormat fastestFormat(Precision precision, const Target &target, const ContractionTypes &types);
 
 } // namespace lathe

@@ -39,27 +39,27 @@ template <class... Args>
 struct TensorFacts {
   ElementType type = ElementType::invalid;
   Dims dims;
-  int64_t block = 0; // channels per block of the layout; 0: row-major
+  int64_t block = 0; // channels per block of the blocked layout; 0: row-major
   bool constant = false;
 };
 
-/// Candidate values of one parameter for one kernel (a knob of the search space). They depend on
-/// the shapes of the kernel and on the registers and instructions of the target, never on measured
-/// rates. Not every combination is legal.
+/// Candidate values of one parameter for one kernel: a dimension of the search space. They depend on the shapes of the
+/// kernel and on the registers and instructions of the target, never on measured rates. Not every combination of values
+/// is legal.
 struct Knob {
   const Parameter *parameter;
-  std::vector<int64_t> numbers;    // values of a number, ascending
-  std::vector<const char *> words; // values of a word
+  std::vector<int64_t> numbers;    // values if the parameter is a number, ascending
+  std::vector<const char *> words; // values if the parameter is a word
 
   size_t size() const { return parameter->kind == Parameter::Kind::word ? words.size() : numbers.size(); }
   /// Sets the parameter of `schedule` to value number `index`.
   void apply(Schedule &schedule, size_t index) const;
 };
 
-/// The part of a schedule that a caller fixes: the algorithm, and optionally parameter m of
-/// `winograd` (outputs per tile and axis).
+/// What a caller prescribes for a schedule: the algorithm, and optionally parameter m of `winograd` (outputs per tile
+/// and axis).
 struct AlgorithmChoice {
-  std::string algorithm; // "winograd", in its current version
+  std::string algorithm; // name of the algorithm, "winograd"; its current version is meant
   std::optional<int64_t> m = {};
 };
 
@@ -67,22 +67,22 @@ class KernelFacts : public KernelOptions {
 public:
   virtual ~KernelFacts() = default;
 
-  std::string family; // KernelFamily::name
+  std::string family; // name of the kernel family (KernelFamily::name)
   std::vector<TensorFacts> inputs, outputs;
   Target target;
-  /// Values of symbols that facts and costs assume, where the family needs numbers: the code takes any. Then `inputs` and
-  /// `outputs` have these values, too.
+  /// Values of symbols that facts and costs assume if the family needs numbers; the code still takes any values.
+  /// `inputs` and `outputs` have these values, too.
   std::map<std::string, int64_t> assumed;
 
-  /// The schedule of the prior. Throws Illegal if none is legal.
+  /// Chooses a schedule without search. Throws Illegal if none is legal.
   virtual Schedule prior() const = 0;
-  /// Chooses the schedule as prior() does, but only among schedules of the given algorithm. Throws
-  /// Illegal if none is legal. This version serves families with one algorithm.
+  /// Chooses a schedule like prior(), but only among schedules of the given algorithm. Throws Illegal if none is legal.
+  /// This implementation serves families with one algorithm.
   virtual Schedule priorOf(const AlgorithmChoice &choice) const;
-  /// Throws Illegal unless the schedule, of an algorithm of the family, is legal for this kernel.
+  /// Throws Illegal unless the schedule is legal for this kernel. Its algorithm must belong to the family.
   virtual void require(const Schedule &schedule) const = 0;
-  /// Predicts a run with a legal schedule. Here: the traffic of all operands and results, which no schedule avoids;
-  /// families add what they compute and what their schedules read again.
+  /// Predicts the time of a run with a legal schedule. This implementation counts the traffic of all operands and
+  /// results, which no schedule avoids; families add what they compute and what their schedules read again.
   virtual Prediction predict(const Schedule &schedule) const;
   /// The nests of loops that run one after the other for a legal schedule (codegen/cost/LoopNest.h); the one with most of
   /// the work is first. At least one.
@@ -94,17 +94,17 @@ public:
   std::vector<Knob> knobs(const Algorithm &algorithm) const;
 
 protected:
-  /// Candidates for a number whose declared range is too long to list. May contain duplicates and
-  /// values out of range, which knobs() removes. Empty: the whole range.
+  /// Candidates for a number whose declared range is too long to list. They may have duplicates and values out of
+  /// range, which knobs() removes. Empty: the whole range.
   virtual std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const = 0;
-  /// False for a word of a parameter that no schedule of this kernel can have on the target.
+  /// False for a word that no schedule of this kernel can have in this parameter on the target.
   virtual bool allowsWord(const Parameter &, std::string_view) const { return true; }
 };
 
-/// Result of `legal`: whether a schedule is legal, else the violated constraint.
+/// Result of `legal`: the schedule is legal, or it breaks a constraint.
 struct Legality {
   const Constraint *broken = nullptr;
-  std::string reason; // "px=30 oc=4 needs more than 32 registers"
+  std::string reason; // why the schedule is illegal: "px=30 oc=4 needs more than 32 registers"
 
   explicit operator bool() const { return !broken; }
 };
@@ -113,19 +113,19 @@ struct Legality {
 /// not declare.
 Legality legal(const KernelFacts &facts, const Schedule &schedule);
 
-/// The constraint that schedules of other families violate.
+/// The constraint that a schedule of another family breaks.
 extern const Constraint ofItsFamily;
 
 // ---- Candidates ----
 
-/// 1, 2, 4, ... up to `most`.
+/// Returns 1, 2, 4, ... up to `most`.
 std::vector<int64_t> powersOfTwo(int64_t most);
-/// 1, 2, 3, ... up to `most`.
+/// Returns 1, 2, 3, ... up to `most`.
 std::vector<int64_t> upTo(int64_t most);
-/// Piece sizes ceil(extent / n) for n = 1, 2, 3, ... pieces, in descending order, without duplicates.
+/// Returns sizes ceil(extent / n) for divisions into n = 1, 2, 3, ... pieces, in descending order, without duplicates.
 /// Beyond 8 pieces every size is at most half the previous one. Returns the first `count` sizes.
 std::vector<int64_t> evenSizes(int64_t extent, int64_t count = 16);
-/// Every divisor of `value` up to `most`.
+/// Returns every divisor of `value` up to `most`.
 std::vector<int64_t> divisors(int64_t value, int64_t most);
 
 /// Vectors of a register block, at most: more hold too few rows.

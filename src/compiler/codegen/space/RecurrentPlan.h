@@ -6,9 +6,9 @@
 
 namespace lathe {
 
-/// A part of a step: one matrix product computes the sums of these gates. A gru without
-/// linear_before_reset needs two phases: the product of its last gate reads the hidden state times
-/// the reset gate, so the reset gate must be complete before. Every other cell has one phase.
+/// A part of a step of the recurrence: one matrix product computes the sums of the gates `gates`. A gru without
+/// linear_before_reset needs two phases: the product of its last gate reads the hidden state times the reset gate, so
+/// the reset gate must be complete before. Every other cell has one phase.
 struct RecurrentPhase {
   std::vector<int64_t> gates;
 };
@@ -18,14 +18,15 @@ struct RecurrentGeometry {
   ElementType type;
   Dim steps, batch;
   int64_t hidden, lanes;
-  // Buffers of the kernel.
+  // Arguments and results of the kernel, as numbers of buffers.
   unsigned x, r;
   std::optional<unsigned> hiddenBias, lengths, initialH, initialC, peepholes;
   std::optional<unsigned> y, lastH, lastC;
-  bool constantR; // true: packed in the package; false: packed into scratch by each work item
+  /// true: the recurrent weights are packed in the package; false: each work item packs them into scratch.
+  bool constantR;
   std::vector<RecurrentPhase> phases;
 
-  int64_t mostGates() const; // largest number of gates of a phase
+  int64_t mostGates() const; // number of gates in the phase that has most
 };
 
 class RecurrentFacts : public KernelFacts {
@@ -46,42 +47,42 @@ struct RecurrentPlan : RecurrentGeometry {
   /// Makes the plan. Throws Illegal for an illegal schedule.
   RecurrentPlan(const RecurrentFacts &facts, const Schedule &schedule);
 
-  // Parameters of the schedule.
+  // Values of the schedule's parameters.
   int64_t rows, vectors, unroll;
-  bool split; // `stages=1`: the slots share the columns of every step; needs constant weights
+  bool split; // `stages=1`: all slots compute each step together and share its columns; needs constant weights
 
-  /// Stages of a split plan (GeneratedKernel::stages): the first loads the initial states, then there
-  /// is one for each phase of each step.
+  /// Split plan: number of stages (GeneratedKernel::stages). The first one loads the initial states, then there is one
+  /// for each phase of each step.
   Dim stages() const { return steps * Dim(static_cast<int64_t>(phases.size())) + Dim(1); }
-  /// Split plan: number of blocks of rows in all directions. Each block has its own states.
+  /// Split plan: number of blocks of rows in all directions together. Each block has its own states.
   Dim blocks() const { return (batch.isConstant() ? chunks() : evenChunks()) * Dim(form.directions()); }
-  /// Split plan: work items of one stage. Each is one tile of columns of one block.
+  /// Split plan: work items of one stage, one for each tile of columns of each block of rows.
   Dim stageUnits() const { return blocks() * Dim(tiles()); }
-  /// Split plan of an open batch: blocks of rows of one direction. An odd number of blocks becomes even where at least
-  /// four rows are left in each: two threads then have blocks of their own, and share no states.
+  /// Split plan of an open batch: number of blocks of rows in one direction. An odd number is made even if each block
+  /// keeps at least four rows: two threads then have blocks of their own and share no states.
   Dim evenChunks() const {
     Dim odd = chunks() - floorDiv(chunks(), 2) * 2;
     return chunks() + odd * minimum(floorDiv(floorDiv(batch, 4), chunks() + 1), 1);
   }
-  /// Rows of each block; the first ones have one more until all rows have a block.
+  /// Number of rows of each block. The first blocks have one row more until all rows belong to a block.
   Dim evenRows() const { return floorDiv(batch, maximum(evenChunks(), 1)); }
 
-  // A tile has the same range of columns of every gate.
+  // Tiles of columns. A tile has the same range of columns of every gate.
   int64_t tileColumns() const { return vectors * lanes; }
   int64_t tiles() const { return (hidden + tileColumns() - 1) / tileColumns(); }
-  /// Columns of a state in scratch, rounded up to whole tiles.
+  /// Number of columns that a state has in scratch: rounded up to whole tiles.
   int64_t padded() const { return tiles() * tileColumns(); }
-  /// Blocks of rows of one direction.
+  /// Number of blocks of rows in one direction.
   Dim chunks() const { return ceilDiv(batch, rows); }
 
-  // Packed weights, as [direction][phase][tile][hidden][gate of the phase][column of the tile].
+  // Packed weights. Their order is [direction][phase][tile][hidden][gate of the phase][column of the tile].
   int64_t packedSize() const { return form.gates() * padded() * hidden; } // elements of one direction
-  int64_t packedOffset(size_t phase) const;                               // in elements, within a direction
+  int64_t packedOffset(size_t phase) const;                               // first element of a phase within a direction
 
-  // Buffers in scratch, offsets in elements: two hidden states [row][column], one read and the other
-  // written in a step, alternately; then what follows here, the lengths (i64) last. A split plan has
-  // these buffers, without lengths, once for every block of rows; all slots see them, and each slot
-  // writes its own columns.
+  // Buffers in scratch, as offsets in elements. First come two hidden states [row][column]; each step reads one and
+  // writes the other, alternately. Then come the buffers below in their order; the lengths (i64) are last. A split plan
+  // has these buffers, without lengths, once for every block of rows; all slots see them, and each slot writes its own
+  // columns.
   int64_t stateSize() const { return rows * padded(); }
   int64_t cellOffset() const { return 2 * stateSize(); } // cell state of an lstm
   int64_t resetOffset() const { return cellOffset() + (form.cell == Cell::lstm ? stateSize() : 0); }

@@ -1,4 +1,4 @@
-// Caches of one core and their bandwidths: the machine facts that priors use.
+// Caches of one core and their bandwidths, the facts of the machine by which priors choose.
 #pragma once
 
 #include "codegen/target/Target.h"
@@ -6,20 +6,21 @@
 namespace lathe {
 
 struct Caches {
-  double firstLevel, secondLevel; // bytes
-  /// Bytes per cycle that one core reads. A third level counts as memory, because the weights of a
-  /// network exceed it.
+  double firstLevel, secondLevel; // capacity of the two innermost caches for one core, in bytes
+  /// Bytes per cycle that one core reads from the second level and from memory. A third level counts as memory, because
+  /// the weights of a network exceed it.
   double fromSecond, fromMemory;
-  double aheadCosts; // cost of a prefetched byte relative to a byte that is waited for; multiplications hide the rest
+  /// Cost of a prefetched byte as a share of the wait for a byte; multiplications hide the rest of the wait.
+  double aheadCosts;
 
-  /// Cycles to read `bytes` again: bytes that the second level cannot hold come from memory.
+  /// Cycles to read `bytes` bytes again. Bytes that the second level cannot hold come from memory.
   double read(double bytes) const {
     double near = bytes < secondLevel ? bytes : secondLevel;
     return near / fromSecond + (bytes - near) / fromMemory;
   }
 };
 
-/// Caches of one core, by the machine facts of the target.
+/// Returns the caches of one core from the machine facts of the target.
 Caches cachesOf(const Target &target);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Options that a kernel is compiled with, besides its target.
+// Options that, besides the target, decide the code of a kernel.
 #pragma once
 
 #include "support/Precision.h"
@@ -10,12 +10,12 @@
 namespace lathe {
 
 struct KernelOptions {
-  int threads = 1;          // for which schedules are chosen
-  bool exactMath = false;   // forbid algorithms that reassociate sums
-  bool smallMemory = false; // forbid forms of the weights that take more bytes, except padding to whole vectors
-  Precision precision = Precision::fp32; // that priors choose
-  bool relaxedMath = false;              // functions and quotients have the errors of codegen/builder/RelaxedMath.h
-  /// Values of symbols for which schedules are chosen, where facts need a value (KernelFacts::assumed).
+  int threads = 1;          // number of threads for which schedules are chosen
+  bool exactMath = false;   // true: forbids algorithms that reassociate sums
+  bool smallMemory = false; // true: forbids forms of the weights that take more bytes, except padding to whole vectors
+  Precision precision = Precision::fp32; // precision that priors choose
+  bool relaxedMath = false; // true: functions and quotients may have the errors of codegen/builder/RelaxedMath.h
+  /// Values of symbols for which schedules are chosen, where facts need a number (KernelFacts::assumed).
   std::map<std::string, int64_t> typical = {};
 };
 

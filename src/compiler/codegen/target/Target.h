@@ -29,25 +29,23 @@ struct Target {
   unsigned lanes(unsigned bits = 32) const { return vectorBits / bits; }
   /// Element types for which kernels support blocked values; values of other types stay row-major.
   static std::span<const ElementType> blockedTypes();
-  /// Channels per block of values of one of these types. f32: the lanes of one vector.
+  /// Number of channels in a block, for values of one of these types. For f32: the lanes of one vector.
   unsigned channelBlock(ElementType type = ElementType::f32) const;
-  /// Vector multiply-add instructions that this target starts per cycle.
+  /// Number of vector multiply-add instructions that start per cycle.
   double fmaPerCycle() const;
-  /// "x86_64 znver5"
+  /// Architecture and CPU: "x86_64 znver5".
   std::string str() const;
-  /// Part of the keys of caches and tuning records: architecture, CPU, features, sizes and sharing of caches. It has no
-  /// rates.
+  /// Part of the keys of caches and tuning records: architecture, CPU, features, sizes and sharing of caches. Rates are
+  /// not part of it.
   std::string key() const;
 
   /// Parses a target: "native", an LLVM CPU name ("x86-64-v3", "znver4"), a triple with options
-  /// ("aarch64-linux-gnu,cpu=cortex-a76"), or TVM's form ("llvm -mcpu=core-avx2 -mattr=+avx512f
-  /// -mtriple=..."). "vector-width=BITS" (128, 256, 512) selects other vectors than the widest of
-  /// the CPU, so that code laid out for AVX-512 runs without it. "machine" means the CPU and
-  /// features of `given`. Throws Error with the valid forms.
+  /// ("aarch64-linux-gnu,cpu=cortex-a76"), or TVM's form ("llvm -mcpu=core-avx2 -mattr=+avx512f -mtriple=...").
+  /// "vector-width=BITS" (128, 256, 512) selects other vectors than the widest of the CPU, so that code laid out for
+  /// AVX-512 runs without it. "machine" means the CPU and features of `given`. Throws Error with the valid forms.
   ///
-  /// `given` has the facts of --machine and must have the same architecture. Without it a native
-  /// target has the facts of this machine (machine/System.h), another target those of the table for
-  /// its CPU.
+  /// `given` has the facts of --machine and must have the same architecture. Without it, a native target has the facts
+  /// of this machine (machine/System.h), and any other target has the facts that the table has for its CPU.
   static Target parse(const std::string &text, const MachineFacts *given = nullptr);
 };
 

@@ -43,7 +43,7 @@ std::vector<T> evaluate(const LoadedKernel &kernel, int64_t lanes, std::vector<T
   return y;
 }
 
-/// Arguments of every magnitude, with more of them near special values, and the special values.
+/// Returns arguments of every magnitude up to `largest`, with more of them near special values, and the special values.
 template <class T> std::vector<T> arguments(double largest, std::mt19937_64 &random) {
   std::vector<T> result = {T(0),
                            T(-0.0),

@@ -11,12 +11,12 @@
 
 namespace lathe {
 
-/// The target of kernel tests: this machine, or the value of the environment variable
-/// LATHE_TEST_TARGET.
+/// The target for which kernel tests compile: the value of the environment variable LATHE_TEST_TARGET, else this
+/// machine.
 std::string testTargetName();
 Target testTarget();
 
-/// True if code for `target` only runs in an emulator on this machine.
+/// True if this machine can run code for `target` only in an emulator.
 bool needsEmulator(const Target &target);
 
 /// Runs the first kernel of `image` for each slot ([begin, end), in order), each with its own

@@ -16,10 +16,11 @@ namespace lathe {
 /// Executable machine code, mapped while the object lives.
 class LoadedKernel {
 public:
-  /// `module` has a function `kernel` with the signature of package/KernelAbi.h; it is consumed.
+  /// Compiles `module`, which has a function `kernel` with the signature of package/KernelAbi.h. The module is
+  /// consumed.
   LoadedKernel(mlir::ModuleOp module, const Target &target);
 
-  /// Calls the kernel with denormals flushed, as the runtime does.
+  /// Calls the kernel with denormals flushed to zero, as the runtime does.
   void call(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) const {
     kernel->call(buffers, dims, begin, end, scratch);
   }
@@ -31,8 +32,8 @@ private:
   std::unique_ptr<runtime::MappedKernel> kernel;
 };
 
-/// Memory between two unmapped pages, as close to both as alignment allows, so that an access
-/// outside faults. Filled with a pattern that is NaN in every float type.
+/// Memory between two unmapped pages, as close to both as alignment allows, so that an access outside faults. At first
+/// it is filled with a pattern that is NaN in every float type.
 class GuardedBuffer {
 public:
   /// `aligned`: the buffer starts at a multiple of 64 bytes, so it may end up to 63 bytes before
@@ -67,36 +68,36 @@ public:
     return {{.threads = threads, .precision = precision, .relaxedMath = relaxedMath}, func, target};
   }
 
-  Precision precision = Precision::fp32; // of the prior
+  Precision precision = Precision::fp32; // precision that the prior chooses
   bool relaxedMath = false;
-  std::function<void(mlir::ModuleOp)> change; // of generated kernels before they are compiled, if given
+  std::function<void(mlir::ModuleOp)> change; // called with the generated kernel before it is compiled; may be empty
 
-  /// Returns the reason why the family declines, or "".
+  /// Returns the reason why the family declines the kernel; "" if it does not.
   std::string declined(const std::string &schedule = "");
   /// Generates the kernel with the schedule of the prior, or with `schedule`, and runs it on
   /// row-major tensors. Returns row-major results. Throws Error if the kernel is declined.
   std::vector<Tensor> run(std::span<const Tensor> inputs, const std::string &schedule = "");
-  /// Results of the references, operator by operator.
+  /// Returns the results that the references compute, operator by operator.
   std::vector<Tensor> expected(std::span<const Tensor> inputs) {
     return evaluated(inputs, [](Tensor x, size_t) { return x; }).results;
   }
 
-  /// Results of the references after `change` was applied to the operands of products (the first
-  /// two of a contraction, the first three of attention; `operand` is their number), and the
-  /// largest |value| of the anchor's result.
+  /// Results of the references for changed operands, and the largest |value| of the anchor's result. `change` is
+  /// applied to the operands of products: the first two of a contraction, the first three of attention; `operand` is
+  /// their number.
   struct Evaluated {
     std::vector<Tensor> results;
     double largestAnchor = 0;
   };
   Evaluated evaluated(std::span<const Tensor> inputs, const std::function<Tensor(Tensor, size_t operand)> &change);
-  /// Largest sum of magnitudes of products (f32) of the contraction. Rounding errors are relative
-  /// to it, not to the result, which may cancel.
+  /// Returns the largest sum of magnitudes of the contraction's products (f32). Rounding errors are relative to this
+  /// sum, not to the result, whose terms may cancel.
   double largestSum(std::span<const Tensor> inputs);
   /// Random arguments: floats and integers in [lo, hi], with the given values of symbols.
   std::vector<Tensor> randomInputs(double lo, double hi, const std::map<std::string, int64_t> &symbols = {});
 
-  /// Number of cache lines of the results that `slots` equal shares of the work write: all lines,
-  /// lines written by several slots, and lines of the busiest slot.
+  /// Counts the cache lines of the results that `slots` equal shares of the work write: all lines, lines that several
+  /// slots write, and lines of the slot that writes most.
   struct Lines {
     int64_t written = 0, shared = 0, most = 0;
   };
@@ -106,7 +107,8 @@ private:
   struct Prepared;
 
 public:
-  /// The code of one schedule with operands in place, to be checked and timed among others of the same kernel.
+  /// The code of one schedule with its operands. It can be checked and timed in turn with other schedules of the same
+  /// kernel.
   class Trial {
   public:
     ~Trial();
@@ -115,16 +117,16 @@ public:
     int64_t scratchBytes(const runtime::ThreadPool &pool) const;
     /// Evicts the packed operands from the caches (x86 only), as in a network whose other layers evict the weights.
     void evictPacked() const;
-    void spoilResults() const;           // so that results that are not computed are noticed
-    std::vector<Tensor> results() const; // row-major
+    void spoilResults() const;           // overwrites the results, so that results that are not computed are noticed
+    std::vector<Tensor> results() const; // the results as row-major tensors
 
   private:
     friend KernelUnderTest;
     Trial(std::unique_ptr<Prepared> prepared);
     std::unique_ptr<Prepared> prepared;
   };
-  /// Buffers are aligned as in a program. `like`: another trial with the same inputs, whose buffers are shared except
-  /// for packed operands; it must live as long.
+  /// Makes a trial whose buffers are aligned as in a program. `like`: another trial with the same inputs, whose buffers
+  /// are used again except for packed operands; it must live as long as the new one.
   std::unique_ptr<Trial> trial(std::span<const Tensor> inputs, const std::string &schedule, const Trial *like);
 
 private:
@@ -140,12 +142,12 @@ private:
   int threads;
 };
 
-/// Describes the first difference of two tensors (shape, type, or an element with |x - y| >
-/// tolerance * (|y| + max(largest |y|, least))), or returns "". NaN equals NaN.
+/// Describes the first difference between two tensors: shape, type, or an element with |x - y| > tolerance * (|y| +
+/// max(largest |y|, least)). Returns "" if there is none. NaN equals NaN.
 std::string difference(const Tensor &got, const Tensor &expected, double tolerance, double least = 0);
 
-/// Runs the kernel on random inputs in [lo, hi] and compares with the references. Returns "", the
-/// reason for declining, or the difference.
+/// Runs the kernel on random inputs in [lo, hi] and compares the results with the references. Returns "", the reason
+/// for declining, or the difference.
 std::string checkKernel(const std::string &text, const Target &target, uint64_t seed, double tolerance, double lo = -2,
                         double hi = 2, const std::string &schedule = "",
                         const std::map<std::string, int64_t> &symbols = {});

@@ -7,13 +7,13 @@
 
 namespace lathe {
 
-/// A product of `rows` (-1: M) by packed weights, perhaps with an epilogue.
+/// A product of `rows` rows (-1: the symbol M) and packed weights, with or without an epilogue.
 struct PackedProduct {
   int64_t rows, blocks, steps, columns;
-  std::string codes, scale, zero; // types; zero: "" for none
+  std::string codes, scale, zero; // types of the operands; zero: "" if there are no zero points
   bool reshaped, epilogue;
 
-  /// The kernel function.
+  /// Returns the text of the kernel function.
   std::string str() const;
 };
 

@@ -9,7 +9,7 @@
 
 namespace lathe {
 
-/// Element type of the tensors of a problem, with the tolerance of its results.
+/// Element type of the tensors of a problem, and the tolerance for its results.
 struct Typed {
   std::string name = "f32";
   double tolerance = 2e-5;
@@ -19,7 +19,7 @@ struct Typed {
 struct KernelText {
   std::string arguments, body, last, type;
   std::map<std::string, int64_t> symbols;
-  std::map<std::string, int64_t> least; // of spatial symbols: smaller values give no results
+  std::map<std::string, int64_t> least; // smallest value of each spatial symbol with which the kernel has results
   int values = 0;
 
   std::string argument(const std::string &type, bool constant, const std::string &dims = "") {
@@ -43,19 +43,20 @@ struct KernelText {
   }
 };
 
-/// winograd: dense, 3x3, stride 1, blocked. gathered: groups of any size, also of volumes, padding by an extent.
+/// Kinds of random convolutions. winograd: dense, 3x3, stride 1, blocked. gathered: groups of any size, also volumes,
+/// and padding that depends on an extent.
 enum class Grouping { dense, grouped, depthwise, winograd, gathered };
 
 KernelText randomConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {});
-/// A convolution whose spatial extents H and W (or W alone) are symbols, in a layout for which there is code.
+/// Returns a convolution whose spatial extents H and W (or W alone) are symbols, in a layout for which there is code.
 KernelText randomOpenConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {});
-/// A depthwise and a pointwise convolution, each with its own epilogue.
+/// Returns a depthwise and a pointwise convolution, each with its own epilogue.
 KernelText randomSeparable(Random &random, const Target &target);
 KernelText randomGemm(Random &random, const Typed &typed = {});
-/// conv_integer or matmul_integer in the form that widen-integer gives them, perhaps followed by a conversion to f32.
-/// `block`: channels per block of the convolution's values; 0: row-major.
+/// Returns conv_integer in the form that the pass widen-integer gives it, with or without a conversion to f32 behind
+/// it. `block`: channels per block of the convolution's values; 0: row-major.
 KernelText randomConvInteger(Random &random, int64_t block = 0);
-/// A random conv_integer with open extents, like randomOpenConv.
+/// Returns a random conv_integer with open extents, like randomOpenConv.
 KernelText randomOpenConvInteger(Random &random, const Target &target, Grouping grouping);
 KernelText randomMatMulInteger(Random &random);
 

@@ -11,7 +11,7 @@
 
 namespace lathe {
 
-/// The seed of this run: environment variable LATHE_SEED, else random.
+/// The seed of this run: the environment variable LATHE_SEED, else a random number.
 inline uint64_t baseSeed() {
   static uint64_t seed = [] {
     const char *given = std::getenv("LATHE_SEED");
@@ -20,9 +20,9 @@ inline uint64_t baseSeed() {
   return seed;
 }
 
-/// Seeds of a test with random kernels: 1 to `kept`, the same in every run, and a quarter as many
-/// new ones from baseSeed() on. Prints both ranges. LATHE_SEED repeats a run; set it to a failed
-/// seed to test that seed first among the new ones.
+/// Seeds for a test with random kernels: 1 to `kept`, which are the same in every run, and a quarter as many new ones,
+/// which begin with baseSeed(). Prints both ranges. LATHE_SEED repeats a run; set it to a failed seed to test that seed
+/// first among the new ones.
 inline std::vector<uint64_t> randomSeeds(uint64_t kept) {
   std::vector<uint64_t> seeds;
   for (uint64_t i = 0; i < kept; ++i)

@@ -1,4 +1,4 @@
-// Upper bounds of the float16 values of a graph, from the weights and from the ranges of the types.
+// Upper bounds for the float16 values of a graph, derived from the weights and from the ranges of the types.
 #pragma once
 
 #include "passes/Rewrite.h"
@@ -12,14 +12,14 @@ namespace lathe {
 /// Bounds of the magnitudes of all float values of a function.
 class HalfRanges {
 public:
-  /// The greatest number of float16. Results that are computed may exceed their bound by rounding errors, up to 65520, which
-  /// is rounded to infinity.
+  /// The largest number of float16. Rounding errors may take a computed result above its bound, up to 65520, which
+  /// float16 rounds to infinity.
   static constexpr double greatest = 65504;
 
-  /// With `trustLinear`, results of linear operators count as numbers of float16 whatever the bounds say.
+  /// With `trustLinear`, results of linear operators are assumed to fit float16 whatever the bounds say.
   HalfRanges(mlir::func::FuncOp function, bool trustLinear);
 
-  /// Upper bound of the finite magnitudes of `value`; infinite: unknown.
+  /// Upper bound of |x| for the finite elements x of `value`; infinite: unknown.
   double bound(mlir::Value value) const;
 
 private:

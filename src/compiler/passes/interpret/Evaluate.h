@@ -1,5 +1,5 @@
-// The interpreter: runs graph or kernels level on the references. Used by twin runs, constant
-// folding and `lathe verify`.
+// The interpreter: runs a module at graph or kernels level on the reference implementations. Twin runs, constant
+// folding and `lathe verify` use it.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -18,7 +18,7 @@ struct EvaluateOptions {
   /// Computes every float tensor (inputs, constants, results) in float64 within the range of its
   /// type; conversions to 16-bit and 8-bit floats still round (docs/numerics.md).
   bool judge = false;
-  /// Threads for the outer loops of references; results do not depend on it.
+  /// Number of threads for the outer loops of references; results do not depend on it.
   int threads = 1;
   /// Called after each operator with its results, in order of execution, also for operators inside
   /// kernels.
@@ -30,7 +30,7 @@ struct EvaluateOptions {
 /// shape.
 std::vector<Value> evaluate(mlir::ModuleOp module, std::span<const Value> inputs, const EvaluateOptions &options = {});
 
-/// Evaluates one operator. Operands are by position in the record (null: absent); operands declared
+/// Evaluates one operator. `operands` are in the order of the record (null: absent); operands that the record declares
 /// static may be tensors.
 std::vector<Value> evaluateOperator(const OpRecord &record, const Attrs &attrs, std::span<const Value *const> operands,
                                     const EvaluateOptions &options = {});

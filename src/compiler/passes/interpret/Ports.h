@@ -12,7 +12,7 @@ namespace lathe {
 
 /// The inputs of @main.
 std::vector<runtime::Port> inputPorts(mlir::ModuleOp module);
-/// The outputs of `main`, whose shapes are `shapes`.
+/// The outputs of `main`. `shapes` are the shapes of the function's values.
 std::vector<runtime::Port> outputPorts(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes);
 
 } // namespace lathe

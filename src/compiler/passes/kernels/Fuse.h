@@ -17,22 +17,23 @@ namespace lathe {
 struct Group {
   llvm::SmallVector<mlir::Operation *> ops;
   std::string_view family;
-  mlir::Operation *anchor = nullptr; // main operator of the group
-  std::vector<Group> parts = {};     // the two groups into which it can be divided; empty: none
-  std::optional<bool> together = {}; // for groups with parts: the choice of PipelineOptions::given, if any
+  mlir::Operation *anchor = nullptr; // main operator of the group; null: it has only element-wise operators
+  std::vector<Group> parts = {};     // two groups into which the group can be divided; empty: it cannot
+  /// For groups with parts: whether PipelineOptions::given keeps the parts together; empty: it has no choice.
+  std::optional<bool> together = {};
 };
 
-/// True for operators that can become a kernel, layout conversions included.
+/// True for operators that kernels can compute, conversions of layouts included.
 bool isKernelOp(mlir::Operation *op);
 /// The kernel family of the operator.
 std::string_view familyOf(mlir::Operation *op);
 
-/// One group per operator. Consecutive element-wise operators of one source node (multiply and add
-/// of a batch norm) stay together.
+/// Makes one group for each operator. Consecutive element-wise operators of one source node (the multiply and add of a
+/// batch norm) stay together.
 std::vector<Group> formSingleGroups(mlir::func::FuncOp function);
 
-/// Fuses operators, in this order. A matrix product first takes the operators that convert its packed weights to
-/// numbers (ir/PackedWeights.h).
+/// Makes groups of operators in the order below. Before that, a matrix product takes the operators that convert its
+/// packed weights to numbers (ir/PackedWeights.h).
 /// 1. Attention takes the reshapes, transposes, slices and splits around it.
 /// 2. A concatenation takes the slices that it joins.
 /// 3. A contraction, pool, lrn or reduction takes the element-wise operators behind it, if their other operands are

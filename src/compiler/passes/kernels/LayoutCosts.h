@@ -9,11 +9,11 @@
 
 namespace lathe {
 
-/// Costs by layout of the operands that follow the choice, then by layout of the results that do (0: row-major, 1:
-/// blocked); infinite where no kernel can be made.
+/// Costs of an operator: by layout of the operands that may be blocked, then by layout of the results that may be (0:
+/// row-major, 1: blocked); infinite where no kernel can be made.
 using CostByLayout = std::array<std::array<double, 2>, 2>;
 
-/// Asks for the costs of operators of @main, each alone in a kernel. @main is not changed.
+/// Computes costs of operators of @main, each alone in a kernel. @main is not changed.
 class LayoutCosts {
 public:
   /// Returns the cost of a candidate kernel, in any unit, or the reason why it has none.
@@ -23,18 +23,19 @@ public:
   LayoutCosts(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes, const PipelineOptions &options,
               KernelCost kernelCost);
 
-  /// Costs of `op` in the layouts that `rule` allows. Where no kernel reads or writes blocked channels, sets rule.rowOnly
-  /// to the reason.
+  /// Returns the costs of `op` in the layouts that `rule` allows. If no kernel reads or writes blocked channels, sets
+  /// rule.rowOnly to the reason.
   CostByLayout costsOf(mlir::Operation *op, LayoutRule &rule) const;
-  /// Cost of `op` in these layouts; 0 if it needs no kernel in any layout, or if `share-storage` removes its kernel.
+  /// Returns the cost of `op` in these layouts; 0 if it needs no kernel in any layout, or if `share-storage` removes
+  /// its kernel.
   Outcome<double> costOf(mlir::Operation *op, const LayoutRule &rule, bool blockedInput, bool blockedOutput) const;
-  /// Cost to convert `value` once, to blocked channels or back. Declined where no kernel converts it: it has no elements,
-  /// or extents that are known only when the kernel runs. Not for conversions that move nothing.
+  /// Returns the cost to convert `value` once, to blocked channels or back. Declines if no kernel converts it: it has
+  /// no elements, or extents that are known only when the kernel runs. Not for conversions that move nothing.
   Outcome<double> conversion(mlir::Value value, bool toBlocked) const;
   /// True if the conversions of `value` move nothing.
   bool convertsForFree(mlir::Value value) const;
-  /// Cost of an element-wise operator in a separate kernel, which it needs if a conversion separates it from its
-  /// producer.
+  /// Returns the cost of an element-wise operator in a separate kernel, which it needs if a conversion separates it
+  /// from its producer.
   Outcome<double> alone(mlir::Operation *op) const;
 
 private:

@@ -10,18 +10,18 @@
 
 namespace lathe {
 
-/// How an operand or result takes part in the choice.
+/// How the layout of an operand or result follows from the choice for its operator.
 enum class Port {
-  row,   // always row-major
-  input, // has the input layout chosen for the operator
-  output // has the output layout chosen for the operator
+  row,   // the value is always row-major
+  input, // the value has the input layout that is chosen for the operator
+  output // the value has the output layout that is chosen for the operator
 };
 
 struct LayoutRule {
   std::vector<Port> operands, results;
-  bool uniform = true;  // input and output layout must be equal
-  std::string rowOnly;  // reason why the operator is row-major only; "": it is not
-  bool profits = false; // the report mentions the operator if it stays row-major
+  bool uniform = true;  // true: input and output layout must be equal
+  std::string rowOnly;  // reason why the operator is always row-major; "": it has a choice
+  bool profits = false; // true: the report mentions the operator if it stays row-major
 };
 
 LayoutRule layoutRule(mlir::Operation *op, const ChannelBlocks &blocks);

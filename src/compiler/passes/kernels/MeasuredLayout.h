@@ -19,8 +19,8 @@
 
 namespace lathe {
 
-/// Returns the layouts that `measured` times (in seconds) decide; `standard` are the default layouts, which `predicted`
-/// decides. Asks only for times of kernels in which the default and the rival layouts differ.
+/// Returns the layouts that the costs `measured` (in seconds) decide; `standard` are the default layouts, which the
+/// costs `predicted` decide. Asks only for times of kernels in which the default and the rival layouts differ.
 Layouts layoutsByMeasurement(const LayoutProblem &problem, const LayoutPrices &predicted, const Layouts &standard,
                              const LayoutCosts &measured);
 

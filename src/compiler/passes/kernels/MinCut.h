@@ -12,7 +12,7 @@ public:
   static constexpr int64_t infinite = int64_t(1) << 50;
 
   int addNode();
-  /// Adds an edge. Its capacity counts when `from` is on the source side and `to` on the sink side.
+  /// Adds an edge. A cut pays its capacity if `from` is on the source side and `to` on the sink side.
   void addEdge(int from, int to, int64_t capacity);
   /// Returns for each node whether it is on the source side. Of several minimal cuts, chooses the
   /// one with the smallest source side.

@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// Writes operators before `op`. The shapes of the new operators are known at once.
+/// Adds operators before `op`, and describes the shapes of their results at once.
 class ExtentBuilder {
 public:
   ExtentBuilder(nn::SymbolicShapes &shapes, UniqueNames &symbols, mlir::Operation *op)
@@ -23,31 +23,33 @@ public:
   mlir::Value reals(const std::vector<double> &values);
   mlir::Value cast(mlir::Value value, ElementType type);
   mlir::Value reshaped(mlir::Value value, std::vector<int64_t> shape);
-  /// The elements of an integer tensor of known count as an i64 vector.
+  /// The elements of an integer tensor as an i64 vector. Their number must be known.
   mlir::Value vectorOf(mlir::Value value);
-  /// The extents of `value` as an i64 vector: a constant where they are known.
+  /// The extents of `value` as an i64 vector; a constant if they are known.
   mlir::Value extentsOf(mlir::Value value);
   mlir::Value where(mlir::Value condition, mlir::Value x, mlir::Value y);
 
-  /// The vector as extents: symbols named after `op` and `what`. `most`: bounds by element; empty: none.
+  /// Makes the elements of `vector` extents: symbols named after `op` and `what`. `most`: upper bound of each element;
+  /// empty: there are none.
   mlir::Value bind(mlir::Value vector, llvm::StringRef what, const Dims &most = {});
-  /// Elements of a vector, with their contents.
+  /// The elements of `vector` at these positions, as a vector. Their values stay known if they were known.
   mlir::Value elements(mlir::Value vector, const std::vector<int64_t> &positions);
-  /// An integer tensor of known count as an i64 vector of extents: elements that are known stay as they are, the others
-  /// become symbols.
+  /// The elements of an integer tensor, whose number is known, as extents in an i64 vector. Elements that are known
+  /// stay as they are; the others become symbols.
   mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what) {
     return bindUnknown(value, what, vectorOf(value), [](const Dim &) { return true; });
   }
-  /// Like the function above. An element keeps its known extent only if it `counts`; the others come from `vector`.
+  /// Makes extents of the elements of `value` like the function above, but an element keeps its known value only if
+  /// `counts` returns true for it; the other extents come from `vector`.
   mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what, mlir::Value vector,
                           llvm::function_ref<bool(const Dim &)> counts);
-  /// The vector whose element `at[i][j]` is element j of parts[i].
+  /// A vector that joins elements of `parts`: element j of parts[i] goes to position at[i][j].
   mlir::Value joined(const std::vector<mlir::Value> &parts, const std::vector<std::vector<int64_t>> &at);
-  /// The sum of an i64 tensor as an extent of at most `most`.
+  /// The sum of the elements of an i64 tensor as an extent, which is at most `most`.
   mlir::Value bindSum(mlir::Value counts, const Dim &most);
 
   const TensorInfo info(mlir::Value value) const { return shapes.of(value); }
-  /// The element as a formula over symbols, if it is one.
+  /// The value of the element as a formula over symbols, if it is one.
   std::optional<Dim> content(const MovedElement &element) const { return contentOf(element, shapes); }
 
 private:
@@ -55,19 +57,21 @@ private:
   UniqueNames &symbols;
   mlir::Operation *op;
   mlir::OpBuilder b;
-  /// Describes a constant anew: it may have the address of an erased value, whose description is kept.
+  /// Describes a constant that was just made. An erased value may have had the same address, whose description is still
+  /// kept.
   mlir::Value described(mlir::Value constant);
 };
 
-/// A new symbol for `what` of `op`: the name of its first source node, in characters that texts of extents may have,
-/// and `what`.
+/// Returns a new name for the extent `what` of `op`: the name of its first source node, in the characters that texts of
+/// extents allow, and `what`.
 std::string extentName(mlir::Operation *op, llvm::StringRef what, UniqueNames &symbols);
 
-/// The results of `op` with symbols for all extents, computed by new operators; empty if only the reference of `op`
-/// knows the extents. BindShapes.cpp: operands state the result's extents. BindSelection.cpp: elements of the operands
-/// decide them.
+/// Return the results of `op` with symbols for all extents, which new operators compute; empty if only the reference of
+/// `op` knows the extents. In BindShapes.cpp, operands state the result's extents. In BindSelection.cpp, elements of
+/// the operands decide them.
 std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, ExtentBuilder &b);
-std::optional<llvm::SmallVector<mlir::Value>> bindResize(mlir::Operation *op, ExtentBuilder &b); // BindResize.cpp
+/// Returns the results of a resize in the same way. Defined in BindResize.cpp.
+std::optional<llvm::SmallVector<mlir::Value>> bindResize(mlir::Operation *op, ExtentBuilder &b);
 std::optional<llvm::SmallVector<mlir::Value>> bindSelection(mlir::Operation *op, ExtentBuilder &b);
 
 } // namespace lathe

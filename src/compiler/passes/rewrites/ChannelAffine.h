@@ -8,7 +8,7 @@
 namespace lathe {
 
 struct ChannelAffine {
-  std::vector<double> scale, shift; // one per channel
+  std::vector<double> scale, shift; // one number per channel
 };
 
 /// Folds `affine`, which `consumer` applies to `x`, into the operator that computes `x` (a conv,

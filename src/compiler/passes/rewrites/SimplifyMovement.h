@@ -5,8 +5,8 @@
 
 namespace lathe {
 
-/// Applies the first matching rule and returns whether one matched. May erase `op` and operators before it, but no
-/// later ones.
+/// Applies to `op` the first rule that matches, and returns whether one did. May erase `op` and operators before it,
+/// but no later ones.
 bool simplifyMovement(mlir::Operation *op);
 
 } // namespace lathe

@@ -143,7 +143,7 @@ void Context::State::layOut() {
   liveBytes = largestLiveSet(std::span(requests).first(values));
   requireMemory(layout.bytes + portBytes(), fmt::format("{}: a run with {}", file, inputsText()));
   if (arena.bytes() < layout.bytes) {
-    arena = Mapping(); // before the new one is there: both at once may be too much
+    arena = Mapping(); // freed before the new one is allocated: memory may be too small for both
     arena = Mapping::allocate(layout.bytes, file);
   }
   for (uint32_t i = 0; i < slots.size(); ++i) {

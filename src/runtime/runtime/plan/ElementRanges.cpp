@@ -83,12 +83,13 @@ bool inRange(const void *elements, int64_t begin, int64_t end, const std::vector
 ElementCheck::ElementCheck(ElementType type, int64_t count, const std::vector<int64_t> &least,
                            const std::vector<int64_t> &most)
     : type(type), count(count), period(least.size()), lows(least), highs(most) {
-  // No number of the type is farther away.
+  // Differences of bounds must leave the highest bit free. Bounds beyond these limits are cut; the bounds that kernels
+  // have, which are extents, are much nearer to 0.
   constexpr int64_t far64 = int64_t(1) << 61, far32 = int64_t(1) << 30;
   bool narrow = type == ElementType::i32;
   for (size_t i = 0; i < period; ++i) {
     int64_t low = std::clamp(least[i], -far64, far64), high = std::clamp(most[i], -far64, far64);
-    empty |= low > high && static_cast<int64_t>(i) < count; // of an element that is there
+    empty |= low > high && static_cast<int64_t>(i) < count; // an existing element has the range
     narrow &= low >= -far32 && high < far32;
   }
   if (empty || (type != ElementType::i32 && type != ElementType::i64) || (type == ElementType::i32 && !narrow))

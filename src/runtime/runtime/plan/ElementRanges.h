@@ -11,11 +11,11 @@
 
 namespace lathe::runtime {
 
-/// An ElementRange with its extents bound.
+/// A check of the elements of a buffer: an ElementRange whose extents have values.
 class ElementCheck {
 public:
   ElementCheck() = default;
-  /// Element i must be from least[i % n] to most[i % n]; n is at least 1.
+  /// Creates the check that element i is from least[i % n] to most[i % n]; n is at least 1.
   ElementCheck(ElementType type, int64_t count, const std::vector<int64_t> &least, const std::vector<int64_t> &most);
 
   /// Returns the position of the first element out of range, if there is one. Many elements are divided over the
@@ -30,11 +30,11 @@ private:
   int64_t count = 0;
   size_t period = 1;
   std::vector<int64_t> lows, highs;
-  // Bounds for each element of a block of rows, in unsigned arithmetic of the element's width. x is in range if x -
-  // low, which may wrap around, is at most high - low.
+  // Bounds for each element of a block of rows, in unsigned arithmetic of the element's width. An element x is in range
+  // if x - low, which may wrap around, is at most high - low.
   std::vector<uint32_t> low32, span32;
   std::vector<uint64_t> low64, span64;
-  bool empty = false; // some range contains no number
+  bool empty = false; // true if a range of an existing element contains no number
 
   bool inside(const void *elements, int64_t begin, int64_t end) const;
 };

@@ -53,7 +53,7 @@ uint64_t monotonicNanoseconds() {
 void Context::State::run(const RunOptions &runOptions) {
   ran = false; // until it has succeeded
   poll();
-  struct Running { // also where an instruction throws
+  struct Running { // its destructor also runs if an instruction throws
     RunState &run;
     ~Running() { run.options = nullptr; }
   } running{active};
@@ -62,7 +62,7 @@ void Context::State::run(const RunOptions &runOptions) {
   uint64_t begin = runOptions.profile ? monotonicNanoseconds() : 0;
   if (bool whole = runOptions.observe || runOptions.until >= 0; whole != wholeBatches) {
     wholeBatches = whole;
-    extentsChanged = true; // memory is laid out otherwise
+    extentsChanged = true; // because memory is laid out in another way
   }
   startStates();
   bindExtents();
@@ -95,7 +95,7 @@ void Context::State::run(const RunOptions &runOptions) {
 
 void Context::State::execute(Stream &stream, const Block &block) {
   bool entry = &block == &plan->blocks[0];
-  struct Within { // also where an instruction throws
+  struct Within { // its destructor also runs if an instruction throws
     const Block *&current, *const around;
     ~Within() { current = around; }
   } within{stream.current, std::exchange(stream.current, &block)};

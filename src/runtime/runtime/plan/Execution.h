@@ -1,7 +1,7 @@
 // The implementation of Context: binding of extents and memory to a plan (Ports.cpp, Binding.cpp, Scratch.cpp), values
 // that are placed while it runs (LateMemory.cpp), execution (Execution.cpp, Loops.cpp), times (Trace.cpp), cancelled
-// runs (Cancel.cpp), states between runs (States.cpp), and runs of kernels that a batch passes image by image
-// (ImageLoops.cpp).
+// runs (Cancel.cpp), states between runs (States.cpp), and image loops: kernel calls that run for one image after the
+// other (ImageLoops.cpp).
 #pragma once
 
 #include "runtime/Context.h"
@@ -18,7 +18,7 @@
 
 namespace lathe::runtime {
 
-/// "f32 1x3x224x224" for messages; extents may be symbolic.
+/// Text of a type with extents for messages: "f32 1x3x224x224". Extents may be symbolic.
 std::string describe(ElementType type, std::span<const Dim> dims);
 std::string describe(const Value &value);
 
@@ -27,9 +27,10 @@ int64_t denseBytes(ElementType type, const std::vector<int64_t> &dims);
 
 uint64_t monotonicNanoseconds();
 
-/// A deep copy.
+/// Returns a deep copy.
 Value cloneValue(const Value &value);
-/// A copy that outlives the memory of the plan. Sequences and optionals own their tensors, which the copy shares.
+/// Returns a copy that stays valid when the memory of the plan is reused. Tensors inside sequences and optionals have
+/// their own memory already, which the copy shares.
 Value keptValue(const Value &value);
 
 /// A plan with extents and memory, made when the inputs' extents are bound. A run changes only what depends on data:
@@ -39,39 +40,39 @@ struct BoundPlan {
   /// extents are boxed as Value; all others are plain bytes.
   struct Slot {
     bool boxed = false;
-    char *data = nullptr;      // plain bytes
-    int64_t bytes = 0;         // plain bytes: physical size
-    std::vector<int64_t> dims; // plain bytes: logical extents
-    Value value;               // boxed roots: empty until written
-    Tensor pages;              // boxed tensors that kernels write: physical bytes
-    bool written = false;      // boxed and late roots
-    bool late = false;         // plain bytes that are placed while the plan runs (LateGroup)
+    char *data = nullptr;      // memory of plain bytes; null for boxed values
+    int64_t bytes = 0;         // size of the plain bytes in memory
+    std::vector<int64_t> dims; // logical extents of the plain bytes
+    Value value;               // boxed values that are roots: the value; empty until written
+    Tensor pages;              // boxed tensors that kernels write: their memory
+    bool written = false;      // boxed and late values that are roots: true once written
+    bool late = false;         // plain bytes: their memory is chosen during the run (LateGroup)
   };
   struct PreparedKernel {
     LatheKernel code = nullptr;
     std::vector<void *> buffers;
     std::vector<int64_t> dims;
     int64_t units = 0, stages = 1, first = 0;
-    char *scratch = nullptr; // scratch of the first slot; null: none
+    char *scratch = nullptr; // scratch of slot 0; null: the kernel needs none
     size_t scratchStride = 0;
-    std::vector<ElementCheck> checks; // by CallKernel::elementRanges
+    std::vector<ElementCheck> checks; // checks in the order of CallKernel::elementRanges
   };
-  /// Consecutive kernel calls of the entry block that a batch passes image by image, so that
-  /// activations between them stay in the caches. Values that live only inside exist once per
-  /// replica; each slot has one replica, for one image at a time.
+  /// An image loop: consecutive kernel calls of the entry block that run image by image. Each slot takes one image
+  /// through all calls before it takes the next image, so that activations between the calls stay in the caches. Values
+  /// that are used only inside the loop exist once per replica; each slot has one replica, for one image at a time.
   struct ImageLoop {
     struct Step {
       const Instruction *instruction;
-      std::vector<int64_t> imageBytes; // by buffer: bytes of one image if the value lives inside, else 0
+      std::vector<int64_t> imageBytes; // by buffer: bytes of one image if the value lives only inside the loop, else 0
     };
-    uint32_t first = 0, last = 0; // first and last instruction
+    uint32_t first = 0, last = 0; // numbers of the first and the last instruction
     int64_t images = 1;
     std::vector<Step> steps;
-    std::vector<uint32_t> inside;  // values that live only between `first` and `last`
-    std::vector<uint64_t> offsets; // their offsets in a replica
+    std::vector<uint32_t> inside;  // values that live only between instructions `first` and `last`
+    std::vector<uint64_t> offsets; // offsets of the values `inside` in a replica
     uint64_t replicaBytes = 0;
     size_t request = 0;                        // index of the replicas' memory among the requests to the arena
-    std::vector<std::vector<void *>> pointers; // by slot: buffers of the current call
+    std::vector<std::vector<void *>> pointers; // by slot: addresses of the buffers for the call in progress
   };
   struct PreparedReference {
     std::vector<Value> inputs;
@@ -79,13 +80,14 @@ struct BoundPlan {
     std::vector<Value> outputs;
   };
 
-  /// How a loop passes its carried values on.
+  /// How a loop hands its carried values to the next iteration.
   struct PreparedLoop {
-    /// A carried value and its successor, which have separate buffers and change places after each iteration.
+    /// A carried value before and after an iteration: `in` and `out` have separate buffers, which are swapped after
+    /// each iteration.
     struct Swap {
       uint32_t in, out;
     };
-    /// Pointers to renew after a swap: the buffer of a kernel call, and the operand or result of a reference call.
+    /// Pointers to update after a swap: the buffer of a kernel call, and the operand or result of a reference call.
     struct KernelUse {
       uint32_t instruction, buffer, value;
     };
@@ -94,54 +96,56 @@ struct BoundPlan {
       bool input;
     };
     std::vector<Swap> swaps;
-    std::vector<size_t> copies; // the other carried values that an iteration changes, by position
+    /// Positions of the carried values that an iteration changes and that are copied, not swapped.
+    std::vector<size_t> copies;
     std::vector<KernelUse> kernels;
     std::vector<ReferenceUse> references;
-    std::vector<uint32_t> aliases; // values inside swapped values
+    std::vector<uint32_t> aliases; // values whose memory lies inside swapped values
   };
 
-  /// Where a late group was placed last.
+  /// Memory that a late group got when it was last placed.
   struct LateState {
-    std::vector<int64_t> key;      // values of its symbols; empty: never placed
-    char *base = nullptr;          // its arena at that time
-    std::vector<uint64_t> offsets; // by value of the group
+    std::vector<int64_t> key;      // values that the group's symbols had then; empty: never placed
+    char *base = nullptr;          // start of the group's arena at that time
+    std::vector<uint64_t> offsets; // offset in the arena of each value of the group
     uint64_t bytes = 0;
   };
 
   const Plan *plan = nullptr;
   std::unordered_map<std::string, int64_t> symbols;
-  std::vector<int64_t> extents; // values of Plan::extents, if known
+  std::vector<int64_t> extents; // values of Plan::extents, by index; only known ones count
   std::vector<bool> extentKnown;
-  std::vector<bool> lateKnown;                      // late extents that have a value for the current symbols
-  std::vector<Slot> slots;                          // by value
-  std::vector<PreparedKernel> kernels;              // by instruction
-  std::vector<PreparedReference> references;        // by instruction
-  std::unordered_map<uint32_t, PreparedLoop> loops; // by instruction
+  std::vector<bool> lateKnown;                      // true for a late extent that has a value for the current symbols
+  std::vector<Slot> slots;                          // the values of the plan, by index
+  std::vector<PreparedKernel> kernels;              // prepared kernel calls, by index of the instruction
+  std::vector<PreparedReference> references;        // prepared reference calls, by index of the instruction
+  std::unordered_map<uint32_t, PreparedLoop> loops; // prepared loops, by index of the instruction
   Mapping arena;
   Mapping lateScratch;             // scratch of calls whose extents depend on data
-  std::vector<LateState> late;     // by late group
-  std::vector<Mapping> lateArenas; // of late groups
+  std::vector<LateState> late;     // states of the late groups, by index of the group
+  std::vector<Mapping> lateArenas; // arenas in which late groups are placed
   uint64_t arenaBytes = 0, liveBytes = 0, scratchBytes = 0;
-  std::vector<ImageLoop> imageLoops; // in order
-  bool wholeBatches = false;         // no image loops: an observer reads every value
+  std::vector<ImageLoop> imageLoops; // image loops in the order of execution
+  bool wholeBatches = false;         // true: there are no image loops, because an observer reads every value
 };
 
 /// The state of one run, and its profile and trace.
 struct RunState {
-  const RunOptions *options = nullptr; // null: none is in progress
-  bool stopped = false;                // at RunOptions::until
+  const RunOptions *options = nullptr; // options of the run in progress; null: no run is in progress
+  bool stopped = false;                // true once the run has reached RunOptions::until
   RunProfile times;
   RunTrace trace;
-  std::vector<size_t> timeOf;              // by instruction: index into `times` plus 1; 0: none yet
-  size_t traceMost = 0, outermostMost = 0; // events of a track: of bodies and images, and of the entry block
+  std::vector<size_t> timeOf; // by instruction: 1 + its index in `times`; 0: it has no time yet
+  /// Largest number of events in a track, and the larger limit for events of the entry block.
+  size_t traceMost = 0, outermostMost = 0;
 };
 
 /// A stream of work: instructions that run one after the other, each on all slots of a team.
 struct Stream {
   const ThreadPool::Team &team;
-  ParallelFor parallel = {};      // for references
-  uint32_t sharing = 0;           // the instruction whose reference uses `parallel`
-  const Block *current = nullptr; // block that runs
+  ParallelFor parallel = {};      // splits the loops of references over the team
+  uint32_t sharing = 0;           // number of the instruction whose reference uses `parallel`
+  const Block *current = nullptr; // the block that runs
 };
 
 struct Context::State : BoundPlan {
@@ -150,12 +154,12 @@ struct Context::State : BoundPlan {
   // ---- Binding.cpp
   void setInput(size_t index, Value value);
   void setOutput(size_t index, Tensor tensor);
-  /// If extents of inputs changed: chooses the plan, evaluates extents and plans memory.
+  /// If extents of inputs have changed since the last call: chooses the plan, evaluates extents and plans memory.
   void bindExtents();
-  /// Binds the buffers of all values with known extents.
+  /// Gives every value with known extents the address of its memory.
   void bindPointers();
   int64_t evaluate(Extent extent) const;
-  /// True if the kernel call is the first instruction that writes `value`, one of its buffers.
+  /// True if the kernel call is the first instruction that writes `value`, which is one of its buffers.
   bool writes(const Instruction &instruction, uint32_t value) const;
   std::vector<int64_t> evaluate(const std::vector<Extent> &extents) const;
   MemoryUse memory() const;
@@ -163,7 +167,7 @@ struct Context::State : BoundPlan {
   // ---- States.cpp
   void keepState(size_t input, size_t output, int64_t max);
   void resetStates();
-  /// Makes the result of an output that grows in place: a dense copy.
+  /// Makes the returned value of an output that grows in place: a dense copy.
   void copyGrown(size_t output);
   Value nextInput(size_t index);
 
@@ -171,32 +175,33 @@ struct Context::State : BoundPlan {
   void run(const RunOptions &options);
   Value read(uint32_t value) const;
 
-  /// An output that is an input of the next run.
+  /// A state: an output that becomes an input of the next run.
   struct KeptState {
     size_t input, output;
-    int64_t max;        // the most positions along the axis that grows in place; 0: input and output change places
-    Value initial;      // of setInput; undefined: zeros
-    bool kept = false;  // a run has written it since it began
-    bool owned = false; // the input's memory is the context's
+    /// States that grow in place: largest number of positions along the axis; 0: input and output swap memory.
+    int64_t max;
+    Value initial;      // first value, from setInput; undefined: zeros
+    bool kept = false;  // true once a run has written the state since it was started
+    bool owned = false; // true if the memory of the input belongs to the context
     Mapping store;      // memory of a state that grows in place
   };
 
   std::shared_ptr<const Model> model;
-  std::string file; // prefix of every message
+  std::string file; // name of the package file, with which every message begins
   ThreadPool pool;
-  Stream everything{pool.all()}; // the plan's order on all slots
+  Stream everything{pool.all()}; // the stream that runs the plan in its order on all slots
   RunState active;
 
-  std::vector<Value> inputs; // the caller's value or an aligned copy
+  std::vector<Value> inputs; // by input: the caller's value, or an aligned copy
   std::vector<bool> inputSet;
-  std::vector<Tensor> inputCopies; // copies of unaligned inputs
+  std::vector<Tensor> inputCopies; // by input: memory for copies of unaligned inputs
   std::vector<Tensor> callerOutputs, ownedOutputs;
-  std::vector<Value> results; // returned by output()
+  std::vector<Value> results; // the values that output() returns
   std::vector<KeptState> states;
   bool extentsChanged = true, pointersChanged = true, ran = false;
 
   // ---- Cancel.cpp
-  std::atomic<bool> cancelAsked{false}; // by any thread, or by a signal handler
+  std::atomic<bool> cancelAsked{false}; // set by cancel(), in any thread or in a signal handler
   static_assert(std::atomic<bool>::is_always_lock_free);
   int (*cancelCheck)(void *) = nullptr;
   void *cancelData = nullptr;
@@ -227,7 +232,7 @@ private:
   Tensor &outputTensor(size_t index, const std::vector<int64_t> &dims);
 
   // ---- States.cpp
-  void bindInput(size_t index, Value value); // Binding.cpp
+  void bindInput(size_t index, Value value); // defined in Binding.cpp
   KeptState *stateOfInput(size_t input);
   KeptState *stateOfOutput(size_t output);
   const KeptState *grownState(size_t output) const { return const_cast<State *>(this)->grownState(output); }
@@ -246,18 +251,19 @@ private:
   /// Sizes of scratch in whole pages. Each slot has its own, except in calls with stages, whose
   /// slots share one.
   struct SlotScratch {
-    size_t stride, bytes; // distance between slots; total
+    size_t stride, bytes; // stride: distance between the scratch of two slots; bytes: the scratch of all slots
   };
   SlotScratch scratchOf(const CallKernel &call) const;
-  /// Adds arena requests for the scratch of calls with known extents, which lives during the call
-  /// or the image loop that contains it. Returns each such instruction with the index of its
+  /// Adds requests for arena memory: one for each call with scratch of known size. The scratch lives during the call,
+  /// or during the image loop that contains the call. Returns the instruction of each call with the index of its
   /// request.
   std::vector<std::pair<uint32_t, size_t>> requestScratch(std::vector<ArenaRequest> &requests);
   void placeLateScratch(PreparedKernel &prepared, const CallKernel &call);
 
   // ---- LateMemory.cpp
   void layOutLate();
-  /// Evaluates the extents that become known after `instruction`, and places the values that have them.
+  /// Evaluates the extents that become known after `instruction`, and chooses the memory of the values with these
+  /// extents.
   void settle(uint32_t instruction);
   void placeGroup(const LateGroup &group, LateState &state);
   void growLateArena(uint32_t arena, uint64_t bytes);

@@ -80,7 +80,7 @@ void Context::State::addImageLoops(std::span<const Instruction *const> run, int6
     imageLoops.push_back(imageLoopOf(run.subspan(stretch.first, stretch.last - stretch.first)));
 }
 
-/// Finds the runs of calls that a batch may pass image by image, and the stretches of them where it should.
+/// Finds the sequences of calls that may run image by image, and in them the stretches that should.
 void Context::State::findImageLoops() {
   imageLoops.clear();
   if (wholeBatches)
@@ -216,7 +216,8 @@ struct Context::State::ImageJob {
   }
 };
 
-/// Each slot passes its images alone; images that cannot be shared equally pass step by step, on all slots together.
+/// Each slot takes its images alone through all steps. Images that cannot be shared equally go step by step: all slots
+/// share each step.
 void Context::State::run(Stream &stream, ImageLoop &loop) {
   ImageJob job{*this, stream.team, loop, 0, 0, {}, false};
   if (active.options->profile)

@@ -94,7 +94,7 @@ void Context::State::growLateArena(uint32_t index, uint64_t bytes) {
   if (bytes <= mapping.bytes())
     return;
   requireMemory(bytes, fmt::format("{}: what depends on computed extents", file));
-  mapping = Mapping(); // before the new one is there: both at once may be too much
+  mapping = Mapping(); // freed before the new one is allocated: memory may be too small for both
   mapping = Mapping::allocate(bytes, file);
 }
 

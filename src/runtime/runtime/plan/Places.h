@@ -10,8 +10,8 @@ namespace lathe::runtime {
 /// Throws Error that begins with `file` if the program needs a device that this runtime does not have.
 void checkDevices(const plan::Program &program, const std::string &file);
 
-/// Throws Error if an index of a place, device or memory space is out of range, or if an instruction waits for one that
-/// does not stand before it in the block.
+/// Throws Error if an index of a place, device or memory space is out of range, or if an instruction waits for an
+/// instruction that does not stand before it in the block.
 void checkPlaces(const plan::Program &program, const plan::Plan &plan);
 
 } // namespace lathe::runtime

@@ -8,12 +8,13 @@
 
 namespace lathe::runtime {
 
-/// Who binds a symbol.
+/// The instruction that binds a symbol.
 struct SymbolBinding {
   std::string symbol;
-  uint32_t block = 0;       // block of the instruction that binds it
-  uint32_t instruction = 0; // id
-  bool carried = false;     // an extent of a carried value: bound anew before every iteration of the loop `instruction`
+  uint32_t block = 0;       // block of the instruction that binds the symbol
+  uint32_t instruction = 0; // id of the instruction that binds the symbol
+  /// The symbol is an extent of a carried value of the loop `instruction`: bound anew before every iteration.
+  bool carried = false;
 };
 /// Returns the symbols that instructions bind, once for each instruction, in the order of instructions. Symbols of a
 /// result that are already bound before the instruction runs are left out.

@@ -49,8 +49,8 @@ void checkTensors(Value &value, const Port &port, const std::string &file) {
   }
 }
 
-/// `value` for an input that is a sequence or an optional. The content of an optional may be given without the optional
-/// around it.
+/// Returns `value` in the form of an input that is a sequence or an optional. The caller may give the content of an
+/// optional without the optional around it.
 Value fittingValue(Value value, const Port &port, const std::string &file) {
   ValueKind inside = port.kind == ValueKind::optional ? ValueKind::tensor : ValueKind::sequence;
   if (isOptional(port.kind) && kindOf(value) == inside)

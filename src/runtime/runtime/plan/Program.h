@@ -17,7 +17,7 @@
 
 namespace lathe::runtime {
 
-/// Index into Plan::extents. Equal texts are parsed and evaluated once.
+/// Index into Plan::extents. Extents with equal texts have one index, so each text is parsed and evaluated once.
 using Extent = uint32_t;
 
 enum class Storage : uint8_t { input, output, constant, temporary, alias, dynamic };
@@ -27,15 +27,15 @@ struct ValueInfo {
   ValueKind kind = ValueKind::tensor;
   ElementType type = ElementType::invalid;
   std::vector<Extent> dims;
-  int blockAxis = -1; // -1: row-major
+  int blockAxis = -1; // axis whose elements are blocked; -1: the value is row-major
   int64_t block = 0;
   Storage storage = Storage::temporary;
-  uint64_t offset = 0;      // constants: offset in the constants section
-  Extent bytes = 0;         // physical size
+  uint64_t offset = 0;      // constants only: offset in the constants section
+  Extent bytes = 0;         // size in memory
   uint32_t root = 0;        // the value that owns the bytes: itself, unless an alias
-  Extent rootOffset = 0;    // offset in the root, in bytes
-  bool known = true;        // extents depend on the inputs' extents alone
-  std::string quantization; // of ports: text of a Quantization; "": none
+  Extent rootOffset = 0;    // offset in the value `root`, in bytes
+  bool known = true;        // true if the extents depend on the extents of the inputs alone
+  std::string quantization; // inputs and outputs only: text of a Quantization; "": none
 };
 
 struct KernelInfo {
@@ -43,15 +43,15 @@ struct KernelInfo {
   std::vector<std::string> nodes;
   std::string shapes, schedule;
   Extent flops = 0, bytes = 0;
-  std::string origin;         // of the schedule
-  double predictedCycles = 0; // extents that are symbols at 1; 0: none
+  std::string origin;         // source of the schedule
+  double predictedCycles = 0; // predicted core cycles of one run, with symbols at 1; 0: not predicted
 };
 
-/// A buffer whose element i must be from least[i % n] to most[i % n].
+/// A condition on the elements of a buffer: element i must be from least[i % n] to most[i % n].
 struct ElementRange {
   uint32_t buffer = 0; // index into CallKernel::buffers
   std::vector<Extent> least, most;
-  std::string operand; // for messages
+  std::string operand; // name of the operand, for messages
 };
 
 struct CallKernel {
@@ -59,11 +59,14 @@ struct CallKernel {
   std::vector<uint32_t> buffers;
   std::vector<Extent> dims;
   Extent units = 0, scratchBytes = 0;
-  Extent images = 0; // number of ranges of units that touch one image each; 1: unknown
-  Extent stages = 0; // number of ranges of units that run one after the other; 1: all units are independent
+  Extent images = 0; // number of equal ranges of work items, each of which touches one image; 1: unknown
+  /// Number of equal ranges of work items that run one after the other; 1: all work items are independent.
+  Extent stages = 0;
   std::vector<ElementRange> elementRanges;
-  Extent firstUnit = 0;                      // work items before it copy a past that is in place (Growth)
-  double callSeconds = 0, imagesSeconds = 0; // measured times of both orders of images on plannedThreads; 0: none
+  /// Number of the first work item to run: items before it copy an input that is in place already (Growth).
+  Extent firstUnit = 0;
+  /// Measured times for all images in one call and for one image after the other, on plannedThreads; 0: none.
+  double callSeconds = 0, imagesSeconds = 0;
 };
 struct CallReference {
   std::string op;
@@ -87,23 +90,23 @@ struct Loop {
 
 struct Instruction {
   uint32_t id = 0;   // number in depth-first order from the entry block
-  uint32_t last = 0; // highest id inside; its own id unless it has blocks
-  bool known = true; // all its values have extents that depend on the inputs' extents alone
+  uint32_t last = 0; // highest id of an instruction inside; its own id if it has no blocks
+  bool known = true; // true if all its values have extents that depend on the extents of the inputs alone
   std::variant<CallKernel, CallReference, ComputeShape, If, Loop> operation;
 };
-/// A relation between extents that must hold.
+/// A relation between two extents that must hold in a run.
 struct Rule {
   Relation relation = Relation::equal;
   Extent left = 0, right = 0;
   std::string node;     // node of the model that needs the relation
-  bool known = true;    // both extents follow from the inputs' alone
-  bool grouped = false; // checked when the extents of a late group change
+  bool known = true;    // true if both extents depend on the extents of the inputs alone
+  bool grouped = false; // true if it is checked when the extents of a late group change
 };
 
 struct Block {
   std::vector<Instruction> instructions;
-  std::vector<Rule> rules;              // of a body: checked where it runs, as soon as their symbols are bound
-  std::vector<std::string> lateSymbols; // of a body: symbols that its instructions bind
+  std::vector<Rule> rules; // rules of a body: checked where the body runs, as soon as their symbols are bound
+  std::vector<std::string> lateSymbols; // symbols that the instructions of a body bind
 };
 
 /// An output that equals an input followed by more elements along `axis`. The runtime binds two symbols: the output's
@@ -124,20 +127,20 @@ struct Range {
   int64_t min = 1, max = 0;
 };
 
-/// Lifetime of a value's bytes in instructions, inclusive; `first > last`: never.
+/// Lifetime of a value's bytes: first and last instruction, both included. `first > last`: never alive.
 struct LiveRange {
   uint32_t first = UINT32_MAX, last = 0;
 };
 
-/// Extents that become known together while the plan runs, and the values that are placed then.
+/// Extents that become known together while the plan runs, and the values that get their memory then.
 struct LateGroup {
-  uint32_t after = 0;               // number of the instruction after which they are known
+  uint32_t after = 0;               // number of the instruction after which the extents are known
   uint32_t last = 0;                // number of the last instruction that uses one of the values
-  std::vector<std::string> symbols; // symbols of the extents, without the inputs' symbols
+  std::vector<std::string> symbols; // symbols in the extents, except the symbols of the inputs
   std::vector<Extent> extents;
-  std::vector<uint32_t> values; // temporaries and outputs
-  std::vector<uint32_t> rules;  // of the plan
-  uint32_t arena = 0;           // groups that are never in use at the same time share an arena
+  std::vector<uint32_t> values; // temporaries and outputs with these extents
+  std::vector<uint32_t> rules;  // indices of the rules over these extents
+  uint32_t arena = 0;           // number of the arena; groups that are never in use at the same time share one
 };
 
 struct Plan {
@@ -145,35 +148,36 @@ struct Plan {
   std::vector<ValueInfo> values;
   std::vector<uint32_t> inputs, outputs;
   std::vector<KernelInfo> kernels;
-  uint32_t firstKernel = 0; // number of kernels[0] in the package
+  uint32_t firstKernel = 0; // number of the plan's first kernel among all kernels of the package
   std::vector<Block> blocks;
   std::vector<Range> ranges;
   std::vector<Growth> growths;
   std::vector<Overwrite> overwrites;
-  ImageCosts imageCosts;        // decide where a batch passes image by image
+  ImageCosts imageCosts;        // costs by which the runtime decides which calls run image by image
   uint32_t measuredChoices = 0; // operators for which measured times chose layouts or kernels
   std::vector<Rule> rules;
-  std::vector<std::string> lateSymbols;          // symbols of rules that are known only after a reference returns
-  std::vector<LiveRange> live;                   // by value; roots only
-  std::vector<uint32_t> firstUse;                // by value (aliases counted separately): id of its first instruction
-  std::vector<const Instruction *> instructions; // by id
-  std::vector<bool> outermost;                   // by id: in the entry block
-  std::unordered_map<std::string, uint32_t> byName; // values
+  std::vector<std::string> lateSymbols; // symbols of rules that become known only when a reference returns
+  std::vector<LiveRange> live;          // by value: the lifetime of its bytes; only for values that own bytes
+  std::vector<uint32_t> firstUse; // by value, aliases counted separately: id of the first instruction that uses it
+  std::vector<const Instruction *> instructions;    // by id of the instruction
+  std::vector<bool> outermost;                      // by id: true for instructions of the entry block
+  std::unordered_map<std::string, uint32_t> byName; // index of a value by its name
   bool usesReferences = false;
   std::vector<LateGroup> lateGroups;
-  std::vector<int> lateGroupAfter; // by id: group whose extents are known after the instruction; -1: none
+  std::vector<int> lateGroupAfter; // by id: the late group whose extents are known after the instruction; -1: none
   uint32_t lateArenas = 0;
-  std::unordered_map<std::string, std::vector<Extent>> lateExtents; // of all groups, by symbol
+  /// By symbol: extents of late groups that depend on it.
+  std::unordered_map<std::string, std::vector<Extent>> lateExtents;
 };
 
 struct Program {
   std::string producer, model, options, machine;
   std::vector<Plan> plans;
   uint32_t kernelCount = 0;
-  int threads = 0; // threads for which schedules were chosen; 0: unknown
+  int threads = 0; // number of threads for which schedules were chosen; 0: unknown
 };
 
-/// Returns the name if `dim` is a single symbol, else "".
+/// Returns the name of the symbol if `dim` is a single symbol, else "".
 std::string loneSymbol(const Dim &dim);
 
 /// Decodes and checks a plan section. `constantBytes` bounds the offsets of constants. Throws Error

@@ -48,7 +48,7 @@ std::vector<std::pair<uint32_t, size_t>> Context::State::requestScratch(std::vec
 void Context::State::placeLateScratch(PreparedKernel &prepared, const CallKernel &call) {
   auto [stride, bytes] = scratchOf(call);
   if (bytes > lateScratch.bytes()) {
-    lateScratch = Mapping(); // before the new one is there: both at once may be too much
+    lateScratch = Mapping(); // freed before the new one is allocated: memory may be too small for both
     lateScratch = Mapping::allocate(bytes, file);
     scratchBytes = std::max<uint64_t>(scratchBytes, bytes);
   }

@@ -1,8 +1,8 @@
 // States between runs: outputs that are inputs of the next run.
 //
-// Input and output of a state change places after a run, or have the same memory where a kernel writes the output over the
-// input (Plan::overwrites). A state that grows in place has one buffer with room for its
-// maximum: its output continues its input there (Plan::growths), so that a run writes the new elements alone.
+// Input and output of a state swap their memory after a run, or have the same memory where a kernel writes the output
+// over the input (Plan::overwrites). A state that grows in place has one buffer with room for its maximum: its output
+// continues its input there (Plan::growths), so that a run writes the new elements alone.
 #include "runtime/QuantizedTensor.h"
 #include "runtime/plan/Execution.h"
 
@@ -26,7 +26,7 @@ Context::State::KeptState *Context::State::grownState(size_t output) {
   return kept && kept->max > 0 ? kept : nullptr;
 }
 
-/// Null where the plan does not let the state grow in place.
+/// Returns how the plan lets the state grow in place; null if it does not.
 const Growth *Context::State::growthOf(const Plan &candidate, const KeptState &kept) const {
   for (const Growth &growth : candidate.growths)
     if (growth.input == kept.input && growth.output == kept.output)
@@ -155,7 +155,7 @@ char *Context::State::growingBuffer(size_t output, const Slot &slot) {
   auto bytes = static_cast<uint64_t>(slot.bytes);
   if (kept.store.bytes() < bytes) {
     require(!kept.kept, "{}: state '{}' has changed its extents", file, model->inputs()[kept.input].name);
-    kept.store = Mapping(); // before the new one is there: both at once may be too much
+    kept.store = Mapping(); // freed before the new one is allocated: memory may be too small for both
     kept.store = Mapping::allocate(bytes, file);
   }
   return kept.store.data();

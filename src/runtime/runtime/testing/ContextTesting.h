@@ -1,4 +1,4 @@
-// Shared by tests of contexts.
+// Fixtures and helpers for tests of contexts.
 #pragma once
 
 #include "runtime/Context.h"
@@ -35,7 +35,7 @@ inline std::vector<int64_t> wavesAfter(int stages, size_t width) {
   return numbers;
 }
 
-/// Tests of contexts whose plans may call the references of TestPlan.h.
+/// Base class for tests of contexts whose plans may call the references of TestPlan.h.
 class WithTestReferences : public ::testing::Test {
 protected:
   void SetUp() override { useTestReferences(); }

@@ -17,7 +17,7 @@ namespace lathe::runtime::testing {
 enum class TestKernel { add, half, rowsum, units, waves, table, relay };
 inline constexpr size_t testKernels = 7;
 
-/// One plan. Values are added first, then instructions; extents are texts ("N", "4").
+/// Builds one plan. Add values first, then instructions. Extents are texts ("N", "4").
 class TestPlan {
 public:
   using Dims = std::vector<std::string>;
@@ -41,7 +41,7 @@ public:
   void units(uint32_t out, const std::string &count, size_t block = 0);
   void waves(uint32_t out, const std::string &width, const std::string &stages, size_t block = 0);
   void table(uint32_t out, const std::string &count, size_t block = 0);
-  /// Costs of image loops: levels as (bytes, cycles per byte), cycles of a call.
+  /// Sets the costs of image loops: memory levels as (bytes, cycles per byte), and the cycles of a call.
   void imageCosts(const std::vector<std::pair<double, double>> &levels, double callCycles);
   /// Adds a call of `kernel`, a function of this process.
   void relay(LatheKernel kernel, std::vector<uint32_t> buffers, const std::string &width, const std::string &units,
@@ -67,11 +67,11 @@ private:
             const std::string &scratch, size_t block);
 };
 
-/// Inputs "trips" (i64) and "x" (f32, 2): a loop adds 1 to x in each of `trips` iterations, and the sum is halved after
-/// the loop. Instruction 0 is the loop, 1 the addition, 2 the half.
+/// A plan with inputs "trips" (i64) and "x" (f32, 2): a loop adds 1 to x in each of `trips` iterations, and the sum is
+/// halved after the loop. Instruction 0 is the loop, 1 the addition, 2 the division.
 TestPlan counting();
 
-/// The code section of testing/Kernels.c.
+/// The code section with the kernels of testing/Kernels.c.
 package::CodeSection testCode(size_t copies = 1);
 
 /// Registers the references of the tests: "negate" (floats), "nonnegative" (the elements >= 0;

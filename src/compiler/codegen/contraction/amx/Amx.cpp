@@ -1,6 +1,6 @@
 // amx/1: convolutions and matrix products of bytes, or of operands rounded to bf16, on AMX's tile registers. One
-// instruction adds the product of 16 rows x 64 bytes and 64 bytes x 16 columns, of 64 or 32 channels, to 16 x 16 sums in
-// i32 or fp32; a register block is two tiles of rows times `oc` tiles of columns.
+// instruction adds the product of 16 rows x 64 bytes and 64 bytes x 16 columns, of 64 or 32 channels, to 16 x 16 sums
+// in i32 or fp32; a register block is two tiles of rows times `oc` tiles of columns.
 //
 // Converted input lies as [block of channels][phase][row][column][channel], where it is padding zeros or the zero point of
 // bytes, so that all sums are corrected for that alike (codegen/space/ContractionFormat.h). Positions of a
@@ -33,7 +33,8 @@ public:
   void emit() {
     configure();
     setPadding();
-    // One chunk of rows after the other: its input is converted for all units that the slot has of it.
+    // Chunk of rows by chunk of rows: the input of a chunk is converted once, for all work items of the chunk that the
+    // slot has.
     k.loop(k.div(k.begin(), plan.tiles()), k.div(k.add(k.end(), plan.tiles() - 1), plan.tiles()), 1, [&](Value range) {
       setRange(range);
       plan.gemm ? convertMatrix() : convertPlanes();

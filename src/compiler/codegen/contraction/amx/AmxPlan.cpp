@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-/// Throws Illegal for operands and targets that tile registers are not for.
+/// Throws Illegal if the target has no tile registers for the operands.
 void requireTiles(const TilePlan &plan, const Target &target, const ContractionTypes &types) {
   const char *feature = plan.format.rounds ? "amx-bf16" : "amx-int8";
   if (!target.has(feature) || !target.has("amx-tile"))

@@ -5,35 +5,37 @@
 
 namespace lathe {
 
-// A tile register of AMX holds 16 rows of 32 channels in bf16 or of 64 bytes, or 16 x 16 sums in fp32 or i32.
+// Sizes of a tile register of AMX. It holds 16 rows of 32 channels in bf16 or of 64 bytes, or 16 x 16 sums in fp32 or
+// i32.
 inline constexpr int64_t tileRows = 16, tileBytes = 1024, tileLineBytes = 64, tileLanes = 16;
-// Offsets in scratch in bytes: the configuration of the tile registers, the sums of a register
-// block, the converted input.
+// Offsets of the parts of scratch in bytes: the configuration of the tile registers, the sums of a register block, the
+// converted input.
 inline constexpr int64_t tileConfigAt = 0, tileSumsAt = 64, tileInputAt = tileSumsAt + 4 * tileBytes;
 
-/// One tap of the kernel: the plane of the phase that it reads, and its offset in rows and columns.
+/// One tap of the kernel: the phase whose plane it reads, and its offset there in rows and columns.
 struct TileTap {
   int64_t phase, row, column;
 };
 
 struct TilePlan {
-  // The problem; a matrix product has one column and one tap.
-  Dim images = 1, height; // output rows, or positions if rows are merged
+  // The problem in the form of a convolution; a matrix product has one column and one tap.
+  Dim images = 1, height; // height: number of output rows, or of positions if rows are merged
   int64_t width = 1, channels = 0, outputs = 0;
   std::optional<ConvGeometry> conv;
   std::optional<GemmGeometry> gemm;
-  std::vector<std::pair<int64_t, int64_t>> phases; // (row, column) of the inputs of each phase, modulo the strides
+  /// By phase: (row, column) of the inputs that belong to it, modulo the strides.
+  std::vector<std::pair<int64_t, int64_t>> phases;
   std::vector<TileTap> taps;
-  int64_t moreRows = 0, moreColumns = 0; // rows and columns read beyond an output position
+  int64_t moreRows = 0, moreColumns = 0; // rows and columns that taps read beyond an output position
   int64_t rows, oc;
   bool prefetch;
   ContractionFormat format = formatNamed("bf16", ElementType::f32);
 
-  /// Channels of a row of a tile register.
+  /// Number of channels in a row of a tile register.
   int64_t depth() const { return tileLanes * format.group; }
   int64_t pitch() const { return width + moreColumns; }
-  /// Positions of the plane of one phase: an odd number, so that planes do not share cache sets.
-  /// Whole tiles may be read beyond its end.
+  /// Number of positions in the plane of one phase. It is odd, so that planes do not share cache sets. Whole tiles may
+  /// be read beyond the plane's end.
   int64_t plane() const { return ((rows + moreRows) * pitch() + 2 * tileRows) | 1; }
   int64_t blocks() const { return (channels + depth() - 1) / depth(); }
   int64_t blockStride() const { return int64_t(phases.size()) * plane(); }
@@ -41,7 +43,7 @@ struct TilePlan {
   int64_t tiles() const { return (vectors() + oc - 1) / oc; }
   int64_t tailVectors() const { return vectors() - (tiles() - 1) * oc; }
   Dim chunks() const { return ceilDiv(height, rows); }
-  /// Bytes of the weights of a tile of `count` vectors.
+  /// Bytes that the weights of a tile of `count` vectors take.
   int64_t panel(int64_t count) const { return int64_t(taps.size()) * blocks() * count * tileBytes; }
   int64_t scratchBytes() const { return tileInputAt + blocks() * blockStride() * tileLineBytes; }
 };

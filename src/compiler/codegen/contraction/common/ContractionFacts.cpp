@@ -58,10 +58,10 @@ int64_t convLanes(const Target &target, const ConvGeometry &conv) {
 
 namespace {
 
-/// How many tiles from number `first` on are alike, where that one lies inside the row with all its taps.
+/// Number of equal tiles from tile `first` on, which must lie inside the row with all its taps.
 int64_t tilesInside(const ConvGeometry &conv, const EvenPieces &tiles, int64_t first) {
   int64_t width = tiles.size(first), alike = (first < tiles.large ? tiles.large : tiles.count) - first;
-  // The last position of which all taps lie in the row.
+  // The last input column at which a position may begin so that all its taps lie in the row.
   int64_t reach = conv.in[2] - 1 + conv.padBegin[2] - (conv.kernel[2] - 1) * conv.dilation[2];
   int64_t room = reach / conv.stride[2] - (tiles.start(first) + width - 1); // for more tiles behind
   return std::min(alike, 1 + std::max<int64_t>(0, room) / width);

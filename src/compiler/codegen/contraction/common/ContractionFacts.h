@@ -26,100 +26,105 @@ struct Packing;
 struct OpenExtents {
   std::array<Dim, 3> in, out;
   std::array<int64_t, 3> padEnd;
-  /// Positions that windows lie behind the place that padBegin states (ops/WindowPads.h), and the most they may be.
+  /// Positions by which windows begin behind the place that padBegin states (ops/WindowPads.h), and the largest
+  /// possible number of them.
   std::array<Dim, 3> shift = {};
   std::array<int64_t, 3> mostShift = {};
 
-  /// True if the padding of an axis follows its extent.
+  /// True if the padding of an axis depends on its extent.
   bool padsFollow() const { return mostShift != std::array<int64_t, 3>{}; }
 };
 
-/// A convolution of rank 1 to 3 as three spatial axes (depth, height, width; missing ones have extent 1).
+/// A convolution of rank 1 to 3 with three spatial axes: depth, height, width. Missing axes have extent 1.
 struct ConvGeometry {
   using Axes = std::array<int64_t, 3>;
-  ElementType type;      // of the sums that the epilogue reads
-  ElementType inputType; // of the input
+  ElementType type;      // type of the sums that the epilogue reads
+  ElementType inputType; // type of the input in memory
   ElementType weightsType;
   Dim images;
-  int64_t groups, inChannels, outChannels; // channels of one group
+  int64_t groups, inChannels, outChannels; // groups: number of groups; inChannels, outChannels: channels of one group
   Axes in, out, kernel, stride, dilation, padBegin;
   int64_t inBlock;  // channels per block of the input; 0: row-major
   int64_t outBlock; // channels per block of the result; 0: row-major
   unsigned input, weights;
-  std::optional<unsigned> bias;                   // of the type of the sums
-  std::optional<unsigned> inputZero, weightsZero; // zero points, one value each of inputType and weightsType
-  /// If spatial extents are open: the code takes these extents, and `in` and `out` are the values that costs assume.
+  std::optional<unsigned> bias; // argument with the bias, which has the type of the sums
+  /// Arguments with the zero points, one value each of inputType and weightsType.
+  std::optional<unsigned> inputZero, weightsZero;
+  /// Given if spatial extents are open: the code takes these extents, and `in` and `out` are the values that costs
+  /// assume.
   std::optional<OpenExtents> open = {};
-  /// Elements from one input position to the next where the channels are last (builder/ChannelLayout.h); 0: blocks of
-  /// channels have planes of their own. Never with open extents.
+  /// Channels last (builder/ChannelLayout.h): elements from one input position to the next. 0: blocks of channels have
+  /// planes of their own. Open extents always have 0.
   int64_t inLast = 0;
 
   ContractionTypes types() const { return {inputType, weightsType, type}; }
   int64_t inPixels() const { return in[0] * in[1] * in[2]; }
   int64_t outPixels() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  /// Pairs of a position and a tap of one axis that meet inside of the input.
+  /// Number of pairs of a position and a tap along one axis for which the tap reads inside the input.
   double reached(int axis) const;
-  /// True if output position i reads exactly input position i.
+  /// True if output position i reads input position i and no other.
   bool pointwise() const;
-  /// True if there is one plane, which reads no other one: of a volume of depth 1, taps of the depth axis may be padding.
+  /// True if there is one plane, which reads no other plane. In a volume of depth 1, taps of the depth axis may be
+  /// padding.
   bool planar() const;
-  /// True for one tap without padding, where adjacent output rows can be treated as one row.
+  /// True for one tap without padding: adjacent output rows can then be treated as one row.
   bool mergesRows() const;
-  /// Strides of the input in elements: of images, of adjacent pixels, and below of channels.
+  /// Strides of the input in elements: from image to image, from pixel to pixel, and, below, from channel to channel.
   int64_t inImageStride() const;
   int64_t inPixelStride() const { return inLast ? inLast : inBlock ? inBlock : 1; }
-  /// Offset of the plane of channel `c` is c times this stride; for a blocked input `c` is a
-  /// multiple of the block.
+  /// The plane of channel `c` begins at c times this stride; for a blocked input `c` must be a multiple of the block.
   int64_t inChannelStride() const { return inLast ? 1 : inPixels(); }
-  /// True if positions of several rows count as one row, whatever their number: of blocks that are read where they are.
+  /// True for open extents if all positions can be treated as one row: a pointwise convolution of a blocked input.
   bool mergesOpenRows() const { return open && inBlock && pointwise(); }
-  /// True if the convolution has padding at the beginning or, where extents are open, at the end of an axis.
+  /// True if an axis has padding at its beginning or, where extents are open, at its end.
   bool padded() const;
-  /// Extents of the code: numbers, or expressions of symbols.
+  /// Extents as the code has them: numbers, or expressions of symbols.
   Dim inExtent(int axis) const { return open ? open->in[axis] : Dim(in[axis]); }
   Dim outExtent(int axis) const { return open ? open->out[axis] : Dim(out[axis]); }
   Dim inPlane() const { return inExtent(0) * inExtent(1) * inExtent(2); }
   Dim outPlane() const { return outExtent(0) * outExtent(1) * outExtent(2); }
-  /// Channels of an image with those that fill up blocks.
+  /// Number of channels of an image in memory, with the channels that fill up the last block.
   int64_t storedChannels() const;
 };
 
-/// A constant right operand of integers of 4 or 8 bits (ir/PackedWeights.h): number j of step i of block c is
-/// (code - zero) * scale, where zero and scale belong to (c, j). Its codes are argument GemmGeometry::b.
+/// A constant right operand stored as integers (codes) of 4 or 8 bits (ir/PackedWeights.h): number j of step i of block
+/// c is (code - zero) * scale, where zero and scale belong to (c, j). GemmGeometry::b is the argument with the codes.
 struct PackedColumnsFacts {
-  /// A value for each block and column: an argument whose elements lie these strides apart, or one number for all.
+  /// A scale or zero point: an argument with a value for each block and column, at these strides, or one number for
+  /// all.
   struct Parameter {
     std::optional<unsigned> argument;
     int64_t blockStride = 0, columnStride = 0;
     double number = 0;
   };
   ElementType codes;
-  int64_t blocks, steps; // steps of the reduction in each block
-  Parameter scale, zero; // zero: of codes as signed integers, signedBias() less
-  /// Unsigned codes are stored as signed ones, this much smaller.
+  int64_t blocks, steps; // number of blocks, and reduction steps in each block
+  Parameter scale, zero; // zero: belongs to the codes as signed integers, so it is smaller by signedBias()
+  /// Number that is subtracted from unsigned codes, so that they can be stored as signed ones.
   int64_t signedBias() const { return isUnsignedInteger(codes) ? int64_t(1) << (bitWidth(codes) - 1) : 0; }
-  /// Steps that one stored unit of a lane holds, and the units of a block: 8 codes of 4 bits, or one byte.
+  /// Number of steps that one stored unit of a lane holds (8 codes of 4 bits, or one byte), and number of units in a
+  /// block.
   int64_t unitSteps() const { return bitWidth(codes) == 4 ? 8 : 1; }
   int64_t blockUnits() const { return (steps + unitSteps() - 1) / unitSteps(); }
 };
 
-/// A matrix product: `m` rows of a left operand, for each of `batch` matrices, times a right
-/// operand of n columns.
+/// A matrix product: for each of `batch` matrices, `m` rows of a left operand times a right operand of n columns.
 struct GemmGeometry {
-  ElementType type;                // of the sums that the epilogue reads
-  ElementType leftType, rightType; // of the operands
+  ElementType type;                // type of the sums that the epilogue reads
+  ElementType leftType, rightType; // types of the operands in memory
   Dim batch, m;
   int64_t n, k;
   unsigned a, b;
   bool constantB;
-  std::optional<unsigned> leftZero, rightZero; // zero points of the operands, one value each of their types
+  /// Arguments with the zero points of the operands, one value each of their types.
+  std::optional<unsigned> leftZero, rightZero;
   int64_t aRowStride, aStepStride, bStepStride, bLaneStride;
-  Dims outer, aOuter, bOuter; // stacked matrices: axes with one stride per operand
+  Dims outer, aOuter, bOuter; // axes that count stacked matrices, and the strides of the operands along them
   double alpha = 1, beta = 1;
   unsigned pixelAxes = 1;
   bool transB = false;
-  std::optional<PackedColumnsFacts> packed = {}; // where the right operand is stored as small integers
+  std::optional<PackedColumnsFacts> packed = {}; // given if the right operand is stored as small integers
 
   ContractionTypes types() const {
     bool narrow = isFloat(rightType) || constantB;
@@ -127,10 +132,10 @@ struct GemmGeometry {
   }
 };
 
-/// A depthwise convolution, its element-wise epilogue, and the pointwise convolution that reads the
-/// result.
+/// A depthwise convolution, its element-wise epilogue, and the pointwise convolution that reads the result of the
+/// epilogue.
 struct SeparableGeometry {
-  ConvGeometry depthwise, pointwise; // the pointwise one has the rows of the depthwise one, over all planes
+  ConvGeometry depthwise, pointwise; // the pointwise one has the rows of the depthwise one, counted over all planes
   int64_t lanes;
 
   int64_t rows() const { return pointwise.out[1]; }
@@ -138,23 +143,25 @@ struct SeparableGeometry {
   int64_t blocks() const { return (channels() + lanes - 1) / lanes; }
 };
 
-/// Tiles of one row with equal reach: for every kernel column, the same positions of the tile are
+/// Consecutive tiles of one row that read alike: for every column of the kernel, the same positions of each tile are
 /// inside the input.
 struct TileClass {
-  int64_t start = 0, count = 0, width = 0;        // first output column; number of consecutive tiles; columns per tile
-  std::vector<std::pair<int64_t, int64_t>> reach; // by kernel column: positions [first, second) inside the input
+  /// First output column of the first tile; number of tiles; columns of each tile.
+  int64_t start = 0, count = 0, width = 0;
+  /// By column of the kernel: the positions [first, second) of a tile that read inside the input.
+  std::vector<std::pair<int64_t, int64_t>> reach;
 };
 /// Divides a row of output positions into tiles of at most `px`.
 std::vector<TileClass> tileClasses(const ConvGeometry &conv, int64_t px);
 
-/// Facts about a contraction kernel, which has exactly one of the three geometries.
+/// Facts about a contraction kernel. It has exactly one of the three geometries.
 class ContractionFacts : public KernelFacts {
 public:
   std::optional<ConvGeometry> conv;
   std::optional<GemmGeometry> gemm;
   std::optional<SeparableGeometry> separable;
-  bool blockedResults = false; // every result is blocked with the channels of one vector
-  int64_t operators = 0;       // element-wise operators beside the contraction
+  bool blockedResults = false; // true if every result is blocked with the channels of one vector
+  int64_t operators = 0;       // number of element-wise operators besides the contraction
 
   /// The element types; of a pair of convolutions those of the pointwise one, whose format schedules choose.
   ContractionTypes types() const { return gemm ? gemm->types() : conv ? conv->types() : separable->pointwise.types(); }
@@ -173,16 +180,17 @@ protected:
 /// Number of lanes of a vector of output channels.
 int64_t convLanes(const Target &target, const ConvGeometry &conv);
 
-/// Cycles between two register blocks of a pointwise convolution that have several vectors each. Blocks of one vector take
-/// their scalars from memory operands and follow one another without a wait (Zen 4, docs/notes/predicting.md).
+/// Cycles between two register blocks of a pointwise convolution, if they have several vectors each. Blocks of one
+/// vector take their scalars from memory operands and follow one another without a wait (Zen 4,
+/// docs/notes/predicting.md).
 inline constexpr double wideTileCycles = 30;
 
-/// Cycles of one reduction step (a unit) of a register block. The model: products and their latency per sum as the
-/// format says, two loads per cycle, and 32 bytes per cycle for weights beyond the first-level cache.
+/// Cycles of one reduction step (a unit) of a register block. The model has products with the rate and latency that the
+/// format states, two loads per cycle, and 32 bytes per cycle for weights beyond the first-level cache.
 double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar,
                   const ContractionFormat &format = plainFormat(ElementType::f32));
-/// True if the weights of so many reduction steps have left the first-level cache when the next
-/// register block reads them.
+/// True if the first-level cache has lost the weights of so many reduction steps before the next register block reads
+/// them.
 bool panelIsFar(const Target &target, int64_t steps, int64_t vectors);
 
 /// Returns `value` of parameter `name`. Throws Illegal if it exceeds `most`, the limit of the

@@ -226,7 +226,8 @@ mlir::Value Epilogue::loadLanes(KernelBuilder &k, const PointAccess &access, Val
   return vector;
 }
 
-/// The code of one register block. Operands are loaded where they are used, those that are the same for all pixels once.
+/// The code of one register block. Operands are loaded where they are used, those that are the same for all pixels
+/// once.
 class Epilogue::Emission {
 public:
   Emission(const Epilogue &epilogue, KernelBuilder &k, const RunTimeDims &dims, const Tile &tile,
@@ -257,7 +258,7 @@ private:
   mlir::ValueRange accumulators;
   llvm::DenseMap<Value, Value> bases; // of the operands
   llvm::SmallVector<Value> resultBases;
-  // The vector at hand.
+  // The vector of results that is being computed: its number, its valid channels, and its row.
   int64_t vector = 0, channels = 0;
   size_t row = 0;
   llvm::DenseMap<Value, Value> perChannel; // operands that all rows share
@@ -268,7 +269,7 @@ private:
     offset = k.add(offset, k.mul(tile.pixel, access.pixelStride));
     return k.add(offset, k.mul(tile.channel, dims.value(k, access.channelStride)));
   }
-  /// Offset of the vector at hand.
+  /// Offset of the current vector.
   Value offset(Value base, const PointAccess &access) {
     if (access.channelStride.isConstant())
       return k.add(base,
@@ -276,12 +277,12 @@ private:
     Value ofVector = k.mul(dims.value(k, access.channelStride), vector * epilogue.lanes);
     return k.add(k.add(base, ofVector), tile.pixels[row] * access.pixelStride);
   }
-  /// Distance of lanes where only a run knows it.
+  /// Distance of lanes that is known only at run time.
   Value laneStep(const PointAccess &access) {
     return access.laneStride == PointAccess::byChannel ? dims.value(k, access.channelStride) : Value();
   }
 
-  /// The vector at hand of an operand; null for values that are computed.
+  /// The current vector of an operand; null for values that are computed.
   Value operand(Value value) {
     auto found = epilogue.operands.find(value);
     if (found == epilogue.operands.end())

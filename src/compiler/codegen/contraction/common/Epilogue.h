@@ -1,4 +1,4 @@
-// The epilogue of a contraction: element-wise operators on accumulators, then stores.
+// The epilogue of a contraction: applies element-wise operators to accumulators, then stores the results.
 //
 // Results are indexed by image (outer axes), pixel (spatial axes flattened; the row of a matrix) and channel (the axis
 // in vector lanes: axis 1 of a convolution, the last axis of a matrix product).
@@ -13,64 +13,64 @@
 
 namespace lathe {
 
-/// Address of an element: image * imageStride + pixel * pixelStride + channel * channelStride, for a channel at the
-/// start of a vector. Lanes are `laneStride` apart (0: one value for all lanes; byChannel: the distance of channels,
-/// which is known only at run time).
+/// How elements of a buffer are addressed: image * imageStride + pixel * pixelStride + channel * channelStride, for a
+/// channel at the start of a vector. Lanes are `laneStride` apart (0: one value for all lanes; byChannel: the distance
+/// of channels, which is known only at run time).
 struct PointAccess {
   static constexpr int64_t byChannel = -1;
   unsigned buffer = 0;
   ElementType type = ElementType::invalid;
   Dim imageStride = 0, channelStride = 0;
   int64_t pixelStride = 0, laneStride = 0;
-  bool wholeBlocks = false; // lanes beyond the last channel exist in memory (blocked layout, padded constant)
+  bool wholeBlocks = false; // true: lanes after the last channel exist in memory (blocked layout, padded constant)
 };
 
 enum class ChannelAxis { second, last };
 
-/// Splits `dims` of a result into image, pixel and channel extents.
+/// Divides the axes `dims` of a result into images, pixels and channels.
 struct PointSpace {
   Dims dims;
   ChannelAxis axis = ChannelAxis::second;
-  unsigned pixelAxes = 1; // number of axes in the pixel index
+  unsigned pixelAxes = 1; // number of axes that count pixels
   Dim images() const;
   Dim pixels() const;
   int64_t channels() const;
 };
 
-/// Packing of a per-channel vector, padded by one vector so that whole vectors can be loaded
-/// anywhere.
+/// Returns the packing of a vector with one value per channel. It is padded by one vector, so that whole vectors can be
+/// loaded anywhere.
 Packing paddedChannels(int64_t lanes);
 
 class Epilogue {
 public:
   using Value = mlir::Value;
-  /// `anchor` is the value whose elements are accumulators of `lanes` channels each. Throws
-  /// Declined for operands with an unsupported broadcast. With `inner`, the epilogue ends in this
-  /// value, which has no buffer, instead of the results of the function; emit() then needs a sink.
+  /// `anchor` is the value that the accumulators hold, in vectors of `lanes` channels. Throws Declined for operands
+  /// with an unsupported broadcast. With `inner`, the epilogue ends in this value, which has no buffer, instead of the
+  /// results of the function; emit() then needs a sink.
   Epilogue(mlir::func::FuncOp function, Value anchor, PointSpace space, int64_t lanes, const nn::SymbolicShapes &shapes,
            RunTimeDims &dims, Value inner = {});
 
-  /// A register block of results.
+  /// The results that one register block computes, and their position.
   struct Tile {
-    Value image, pixel, channel;       // position of its first element; channel at the start of a vector
-    llvm::SmallVector<int64_t> pixels; // offset of each row from `pixel`
+    Value image, pixel, channel;       // position of the first element; its channel is at the start of a vector
+    llvm::SmallVector<int64_t> pixels; // offset of each row's pixel from `pixel`
     int64_t vectors = 1;
-    int64_t channels = 0; // number of valid channels, at most vectors * lanes
+    int64_t channels = 0; // number of valid channels in the block, at most vectors * lanes
   };
-  /// Receives a vector of results of the pixel `tile.pixels[row]`.
+  /// Receives a vector of results for the pixel `tile.pixels[row]`.
   using Sink = std::function<void(const Tile &tile, size_t row, int64_t vector, Value result)>;
   /// Applies the operators to `accumulators[p * vectors + v]` and stores the results, or passes
   /// them to `sink`.
   void emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile, mlir::ValueRange accumulators,
             const Sink &sink = {}) const;
 
-  /// Loads one vector of channels of an argument that varies only along channels (a bias), with
-  /// `channels` valid lanes. `laneStep`: the distance of lanes where laneStride is byChannel.
+  /// Loads one vector of channels of an argument that varies only along channels (a bias), with `channels` valid lanes.
+  /// `laneStep`: the distance of lanes if laneStride is byChannel.
   static Value loadLanes(KernelBuilder &k, const PointAccess &access, Value offset, int64_t lanes, int64_t channels,
                          Value laneStep = {});
 
-  /// Sets an addend before emit: the value of the anchor is alpha * accumulator + beta * addend
-  /// (null: none).
+  /// Makes the value of the anchor alpha * accumulator + beta * addend (addend null: without it). Call it before
+  /// emit().
   void setAddend(Value addend, double alpha, double beta, const nn::SymbolicShapes &shapes, RunTimeDims &dims);
 
   /// True if every result has the blocked layout with `lanes` channels.
@@ -78,20 +78,19 @@ public:
   /// True if a vector with fewer than `lanes` valid channels may be computed like a whole one,
   /// because no access leaves a buffer.
   bool wholeVectors() const;
-  /// True if argument `buffer` is an operand.
+  /// True if the epilogue reads argument `buffer`.
   bool reads(unsigned buffer) const;
-  /// Adds the packings of per-channel constants, padded so that whole vectors can be loaded
-  /// anywhere.
+  /// Adds packings for constants with one value per channel, padded so that whole vectors can be loaded anywhere.
   void addPackings(std::vector<std::optional<Packing>> &packings) const;
 
 private:
   class Emission;
 
-  mutable mlir::func::FuncOp function; // a handle; the IR is not changed
+  mutable mlir::func::FuncOp function; // a handle: the function itself is not changed
   Value anchor;
   PointSpace space;
   int64_t lanes;
-  llvm::MapVector<Value, PointAccess> operands; // in a fixed order: equal kernels have equal code
+  llvm::MapVector<Value, PointAccess> operands; // has a fixed order, so that equal kernels have equal code
   std::vector<std::pair<Value, PointAccess>> results;
   Value addend;
   double alpha = 1, beta = 1;

@@ -6,29 +6,34 @@
 
 namespace lathe::units {
 
-/// An 8-bit integer of `type` as i32, or a vector of them.
+/// Returns an 8-bit integer of `type`, or a vector of them, as i32.
 mlir::Value widened(KernelBuilder &k, mlir::Value value, ElementType type);
-/// An i32, for all lanes if there are several.
+/// Returns a constant i32; a vector of it for several lanes.
 mlir::Value integer(KernelBuilder &k, int64_t value, int64_t lanes = 1);
-/// The zero point in argument `buffer`, one value of `type`, for all lanes as operand() subtracts it; null without one.
+/// Returns the zero point in argument `buffer`, one value of `type`, in all lanes and in the form that operand()
+/// subtracts. Null if there is no buffer.
 mlir::Value zeroPoint(KernelBuilder &k, std::optional<unsigned> buffer, ElementType type, int64_t lanes);
-/// For formats that correct sums: the number to add to a sum for each unit of the sum of its weights, in all lanes. It
-/// is minus the excess of each operand of `type`: its zero point in `buffer` and addedTo(). Null if the excess is 0.
+/// For formats that correct sums: returns, in all lanes, the number that is multiplied by the sum of the weights and
+/// added to a sum. It is minus the excess of the operands of `type`: their zero point, in `buffer`, plus addedTo().
+/// Null if the excess is 0.
 mlir::Value correction(KernelBuilder &k, std::optional<unsigned> buffer, ElementType type, int64_t lanes);
-/// Returns a vector of operands of `type` in the form that the functions below convert: 8-bit integers as i32 minus
-/// their zero point, others unchanged. Formats that correct sums get bytes, with addedTo() added.
+/// Returns a vector of operands of `type` in the form that the functions below convert: 8-bit integers become i32 minus
+/// their zero point, other types are unchanged. For formats that correct sums, 8-bit integers stay bytes, to which
+/// addedTo() is added.
 mlir::Value operand(KernelBuilder &k, const ContractionFormat &format, mlir::Value vector, ElementType type,
                     mlir::Value zeroPoint);
 
-/// Converts a vector of operands to elements of units, adjacent lanes to adjacent elements.
+/// Converts a vector of operands to elements of units. Adjacent lanes become adjacent elements.
 mlir::Value elements(KernelBuilder &k, const ContractionFormat &format, mlir::Value vector);
-/// Combines the lanes of up to `group` consecutive vectors to one vector of units; missing vectors are zeros. Only for
-/// formats that convert.
+/// Combines up to `group` consecutive vectors, lane after lane, to one vector of units. Missing vectors count as zeros.
+/// Only for formats that convert.
 mlir::Value joined(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<mlir::Value> vectors);
-/// Stores `vector` as lanes / group units from unit `offset` of `base` on; adjacent lanes share a unit.
+/// Converts `vector` to lanes / group units, in which adjacent lanes share a unit, and stores them from unit `offset`
+/// of `base` on.
 void storeNeighbours(KernelBuilder &k, const ContractionFormat &format, mlir::Value vector, mlir::Value base,
                      mlir::Value offset);
-/// One unit per lane: step i of each unit comes from `steps[i]`, as elements() makes them; missing steps are zero.
+/// Returns one unit per lane: step i of each unit comes from `steps[i]`, which elements() has converted; missing steps
+/// are zero.
 mlir::Value interleaved(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<mlir::Value> steps);
 /// Stores one unit per lane from unit `offset` of `base` on: step i of each unit comes from `steps[i]`; missing steps
 /// are zero.

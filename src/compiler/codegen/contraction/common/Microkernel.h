@@ -1,5 +1,5 @@
-// The register-blocked microkernel of all dense contractions: multiplies rows of broadcast scalars by vectors of
-// output channels and accumulates in registers over any number of reductions.
+// The register-blocked microkernel of all dense contractions. It multiplies rows of broadcast scalars by vectors of
+// output channels, and adds the products up in registers over any number of reductions.
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
@@ -8,65 +8,66 @@
 
 namespace lathe {
 
-/// Layout of the vector operand: the vectors of step k start at k * stepStride, and vector v at v *
-/// lanes * laneStride from there.
+/// The operand that is read in vectors. The vectors of step k begin at k * stepStride from the base, and vector v at v
+/// * lanes * laneStride from there.
 struct VectorOperand {
   mlir::Value base;
   int64_t stepStride = 0;
   int64_t laneStride = 1;
-  int64_t validLanes = -1; // number of valid lanes over all vectors; -1: all (packed operands)
+  int64_t validLanes = -1; // number of valid lanes over all vectors; -1: all lanes are valid (packed operands)
 };
 
-/// Prefetches the next panel of the vector operand while the current one is used: each loop
-/// iteration prefetches the next `lines` cache lines.
+/// What to prefetch: the next panel of the vector operand while the current panel is used. Each loop iteration
+/// prefetches the next `lines` cache lines.
 struct PanelPrefetch {
-  mlir::Value first; // first line, as an offset from the operand's base in elements; null: no prefetching
-  int64_t lines = 0; // cache lines per iteration
+  mlir::Value first; // offset of the first line from the operand's base, in elements; null: nothing is prefetched
+  int64_t lines = 0; // number of cache lines for each loop iteration
 };
 
 class Microkernel {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
-  /// A step is a unit of `format` in both operands.
+  /// Makes a microkernel whose steps are units of `format` in both operands.
   Microkernel(KernelBuilder &kernel, const ContractionFormat &format, int64_t lanes, int64_t unroll)
       : k(kernel), format(format), type(format.unit), leftType(format.leftUnit()), lanes(lanes), unroll(unroll) {}
 
-  /// acc[row * vectors + v] += sum over k of a[aOffset + rowOffsets[row] + at(k)] * b[bOffset +
-  /// at(k)][v], for the given rows.
+  /// Adds a reduction to accumulators: acc[row * vectors + v] += sum over k of a[aOffset + rowOffsets[row] + at(k)] *
+  /// b[bOffset + at(k)][v], for the given rows. Returns the new accumulators.
   Values reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> rowOffsets,
                 int64_t vectors, Value a, Value aOffset, const ReductionAxis &axis, const VectorOperand &b,
                 Value bOffset);
 
-  /// The same for all rows, over one run of `extent` steps, in a format that multiplies pairs of rows.
+  /// Adds a reduction to the accumulators of all rows, over one run of `extent` steps, in a format that multiplies
+  /// pairs of rows.
   Values reducePairs(Values sums, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, Value aOffset,
                      int64_t extent, const VectorOperand &b, Value bOffset);
 
-  PanelPrefetch prefetch; // used by the next reduce()
-  Value runStride;        // distance of runs where only a run of the program knows it; null: that of the axis
-  /// Vectors of a whole tile. A narrower tile at the edge sums in the same order, so that equal
-  /// columns have equal results.
+  PanelPrefetch prefetch; // what the next call of reduce() prefetches
+  Value runStride;        // distance of runs if it is known only at run time; null: the axis has it
+  /// Number of vectors of a whole tile. A narrower tile at the edge adds up in the same order, so that equal columns
+  /// have equal results.
   int64_t widest = 0;
 
-  /// The part of a panel of `elements` elements at `panel` that register block `block` of `blocks`
-  /// prefetches during its `reductions` calls of reduce over `axis`: a contiguous range, so that
-  /// memory sees sequential streams.
+  /// Returns the part of a panel that one register block prefetches: a contiguous range, so that memory sees sequential
+  /// streams. The panel begins at `panel` and has `elements` elements; `block` is the number of the register block, one
+  /// of `blocks`, which calls reduce() `reductions` times over `axis`.
   PanelPrefetch shareOfPanel(Value panel, int64_t elements, Value block, int64_t blocks, const ReductionAxis &axis,
                              int64_t reductions);
-  /// The part of `share` for reduction number `number` of a register block.
+  /// The part of `share` that call `number` of reduce() prefetches; each register block counts its calls from 0.
   PanelPrefetch continued(const PanelPrefetch &share, Value number, const ReductionAxis &axis);
 
   Values zeros(int64_t count);
 
-  /// Returns an equal address that LLVM treats as unrelated, so that loads through it are not
-  /// grouped with loads through `pointer`, which would need more registers than there are.
+  /// Returns an equal address that LLVM treats as unrelated. Otherwise LLVM would group loads through it with loads
+  /// through `pointer`, which needs more registers than there are.
   Value launder(Value pointer);
 
 private:
   KernelBuilder &k;
   ContractionFormat format;
-  ElementType type;     // of units
-  ElementType leftType; // of units of `a`
+  ElementType type;     // type of the units of the vector operand
+  ElementType leftType; // type of the units of the broadcast operand
   int64_t lanes, unroll;
 
   void steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis,
@@ -76,15 +77,15 @@ private:
   void addChains(Values &acc, int64_t chains);
   void stepOfPairs(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const VectorOperand &b,
                    Value bPointer, int64_t step);
-  /// The type of addresses in an operand of `type`.
+  /// The MLIR type in whose size addresses of an operand of `type` count.
   mlir::Type stepType(ElementType type);
   Value at(Value pointer, int64_t elements) { return at(pointer, elements, type); }
   Value at(Value pointer, int64_t elements, ElementType type);
   void fetchAhead(Value base, Value iteration);
   int64_t iterationsOfRun(int64_t steps) const { return std::max<int64_t>(1, steps / unroll); }
-  /// Loop iterations of one reduction.
+  /// Number of loop iterations of one reduction.
   int64_t iterations(const ReductionAxis &axis) const;
-  int64_t lineElements() const; // elements per cache line
+  int64_t lineElements() const; // elements of the vector operand in a cache line
   Value loadVector(const VectorOperand &b, Value pointer, int64_t elements, int64_t v);
 };
 

@@ -102,7 +102,8 @@ void DirectGenerator::multiplyCorrections() {
 
 /// The numbers of `pixels` positions in scratch (DirectPlan::sumsPositions).
 void DirectGenerator::sumPositions(Value pixels) {
-  // The last vector is stored whole. The elements that it reads after the last position are in scratch, too.
+  // The last vector is computed and stored whole: scratch has room behind the last position for what it reads and
+  // writes.
   k.loop(k.constant(0), pixels, plan.lanes, [&](Value pixel) {
     Value number = conv.weightsZero ? zeroPointPart(pixel) : units::integer(k, 0, plan.lanes);
     if (addsOperands(plan.format))
@@ -160,8 +161,8 @@ DirectGenerator::Values DirectGenerator::productsOfBlocks(Value pixel) {
   });
 }
 
-/// Sums over all blocks of as many positions as a vector has lanes, from `pixel` on: a vector of sums for each unit of a
-/// block, of which a position has as many adjacent ones.
+/// Sums over all blocks of as many positions as a vector has lanes, from `pixel` on: a vector of sums for each unit of
+/// a block, of which a position has as many adjacent ones.
 DirectGenerator::Values DirectGenerator::sumsOfBlocks(Value pixel, Value ones) {
   int64_t count = plan.blockUnits(), blocks = plan.heldUnits() / plan.heldBlockUnits();
   Value first = k.mul(pixel, count);

@@ -1,4 +1,4 @@
-// Generates the loops of `direct`, which `separable` uses, too.
+// Generates the loops of the algorithm `direct`; `separable` uses them, too.
 #pragma once
 
 #include "codegen/contraction/common/Contraction.h"
@@ -70,14 +70,15 @@ private:
   Value firstHeld;                      // first input row in scratch
   Value zeroPoint;                      // of the input, for all lanes; null: none
 
-  /// Where the taps of a register block begin to read.
+  /// The places where the taps of a register block begin to read.
   struct TileOrigin {
-    Value source;                       // of the input: scratch or the argument
-    Value input, weights;               // offsets in elements: of the group and pass, and of the first panel
-    Value sums;                         // offset in scratch of the corrections; null: sums are not corrected
-    Value depth, height, column;        // input position of the first tap; negative in padding
-    llvm::SmallVector<int64_t> offsets; // of each output position from the first, in elements of the input
-    PanelPrefetch share;                // of the next panel
+    Value source;         // where the input is read: scratch or the argument
+    Value input, weights; // offsets in elements: of the input of the group and pass, and of the first panel of weights
+    Value sums;           // offset in scratch of the corrections; null: sums are not corrected
+    Value depth, height, column; // input position that the first tap reads; negative in padding
+    /// By output position: offset of its input from the input of the first position, in elements.
+    llvm::SmallVector<int64_t> offsets;
+    PanelPrefetch share; // the part of the next panel to prefetch
   };
 
   void emitUnit(Value unit);
@@ -104,9 +105,9 @@ private:
   Values reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass);
 };
 
-/// Makes the function that computes rows, after the code of the kernel has begun.
+/// Makes the function that computes input rows. It is called after the code of the kernel has begun.
 using RowsComputer = std::function<DirectGenerator::ComputeRows(KernelBuilder &k, const RunTimeDims &dims)>;
-/// Generates the kernel of a plan. `dims` are the run-time extents for `rowsComputer`.
+/// Generates the kernel of a plan. `dims` are the run-time extents that `rowsComputer` needs.
 GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule,
                              RunTimeDims dims = {}, const RowsComputer &rowsComputer = {});
 /// Likewise with open spatial extents.

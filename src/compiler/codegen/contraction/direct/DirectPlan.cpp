@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t mostBodies = 1500; // of tiles and taps: each is code
+constexpr int64_t mostBodies = 1500; // largest number of pairs of a tile and a tap, which have code each
 
 void requireWholeGroups(const ContractionFacts &facts, const DirectPlan &plan) {
   const ConvGeometry &conv = plan.conv;

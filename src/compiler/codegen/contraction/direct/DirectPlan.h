@@ -11,16 +11,17 @@
 
 namespace lathe {
 
-/// Tiles of the output channels of a group: `full` tiles of `vectors` vectors each, then at most one
-/// smaller tile of `tailVectors` vectors.
+/// The tiles into which the output channels of a group are divided: `full` tiles of `vectors` vectors each, then at
+/// most one smaller tile of `tailVectors` vectors.
 struct ChannelTiles {
   int64_t full = 0;
   int64_t vectors = 1;
-  int64_t tailVectors = 0; // 0: there is no smaller tile
+  int64_t tailVectors = 0; // vectors of the smaller tile; 0: there is none
   int64_t perGroup() const { return full + (tailVectors ? 1 : 0); }
 };
 
-/// The axes of the work items in their order. `tiles`: of the output channels of a group; `rows`: of an image.
+/// The axes over which work items are numbered, outermost first. `tiles`: tiles of the output channels of a group;
+/// `rows`: rows of an image.
 inline std::array<WorkAxis, 4> directItems(int64_t images, int64_t groups, const WorkAxis &tiles, const WorkAxis &rows,
                                            bool channelsOuter) {
   if (channelsOuter)
@@ -29,20 +30,20 @@ inline std::array<WorkAxis, 4> directItems(int64_t images, int64_t groups, const
 }
 
 struct DirectPlan {
-  ConvGeometry conv; // with rows merged or split by `width`
+  ConvGeometry conv; // the convolution, with rows merged or split as parameter `width` says
   int64_t lanes, px, unroll, rows, kc, units;
   ChannelTiles tiles;
   ContractionFormat format;
   bool channelsOuter, prefetch;
-  bool held;        // a range of input rows is in scratch, converted, copied or computed there
-  int64_t steps;    // reduction steps of all input channels of a group, in units
-  int64_t rowWidth; // output positions of a row that are adjacent in the input
+  bool held;        // true: a range of input rows is in scratch, where it is converted, copied or computed
+  int64_t steps;    // reduction steps over all input channels of a group, in units
+  int64_t rowWidth; // how many output positions of a row read adjacent input positions
   std::vector<TileClass> classes;
-  ReductionAxis axis; // reduction axis of one pass over kc steps
+  ReductionAxis axis; // the reduction axis of one pass over kc steps
 
   int64_t allRows() const { return conv.out[0] * conv.out[1]; }
   int64_t chunks() const { return (allRows() + rows - 1) / rows; }
-  /// The axes of the work items of `images` images.
+  /// The axes over which the work items of `images` images are numbered.
   std::array<WorkAxis, 4> workItems(int64_t images) const {
     WorkAxis channels{tiles.perGroup(), double(tiles.vectors),
                       double(tiles.tailVectors ? tiles.tailVectors : tiles.vectors)};
@@ -50,60 +51,64 @@ struct DirectPlan {
   }
   int64_t passes() const { return steps / kc; }
   int64_t tileStride(int64_t vectors) const { return conv.taps() * steps * vectors * lanes; }
-  /// Distance, in input rows, of the inputs of adjacent (merged) output rows.
+  /// Distance between the inputs of two adjacent (merged) output rows, in input rows.
   int64_t rowStep() const { return conv.stride[1] * (conv.out[2] / rowWidth); }
-  /// Input rows (over all planes) in scratch for a range of output rows, and their positions.
-  /// Volumes are in scratch as a whole.
+  /// Number of input rows (over all planes) in scratch for a range of output rows, and of their positions. Volumes are
+  /// in scratch as a whole.
   bool holdsAll() const { return conv.in[0] > 1 || conv.out[0] > 1; }
   int64_t heldRows() const {
     int64_t all = conv.in[0] * conv.in[1];
-    int64_t last = conv.stride[1] * (conv.out[2] / rowWidth - 1); // of a merged row, from its first
+    /// Last input row of a merged row, counted from its first.
+    int64_t last = conv.stride[1] * (conv.out[2] / rowWidth - 1);
     return holdsAll() ? all
                       : std::min(all, (rows - 1) * rowStep() + last + (conv.kernel[1] - 1) * conv.dilation[1] + 1);
   }
   int64_t heldPixels() const { return heldRows() * conv.in[2]; }
-  /// Size of the rows in scratch, in units.
+  /// Size of the input rows in scratch, in units.
   int64_t heldUnits() const {
     if (conv.inBlock)
       return (conv.groups * conv.inChannels + conv.inBlock - 1) / conv.inBlock * heldBlockUnits();
     return conv.groups * steps * heldPixels();
   }
   int64_t heldBlockUnits() const { return (conv.inBlock ? blockUnits() : 1) * heldPixels(); }
-  /// Sums of weights, one per tap and output channel, after the packed weights of a format that corrects sums.
+  /// Number of weight sums that follow the packed weights: one per tap and output channel if the format corrects sums,
+  /// else 0.
   int64_t weightSums() const { return format.correctsSums() ? conv.groups * groupStride() / steps : 0; }
-  /// True if each held position has a number that is added to the sums of the taps that read it: its sum times the zero
-  /// point of the weights, and its own part of the products of added operands, both negative.
+  /// True if scratch has a number for each position of the input, which is added to the sums of all taps that read the
+  /// position. It is minus the sum of the position's elements times the zero point of the weights, and minus the
+  /// position's own part of the products of added operands.
   bool sumsPositions() const { return conv.weightsZero || addsOperands(format); }
-  /// Offsets in scratch in units of 4 bytes, after the converted rows and a vector that is stored whole: the sums of
-  /// the weights times the correction of the input, and the numbers of the held positions.
+  /// Offsets in scratch in units of 4 bytes: of the sums of the weights times the correction of the input, and of the
+  /// numbers of the positions. They follow the converted rows and one vector, because rows are stored in whole vectors.
   int64_t correctionsAt() const { return held ? heldUnits() + lanes : 0; }
   int64_t positionSumsAt() const { return correctionsAt() + weightSums(); }
-  /// Units of 4 bytes in scratch for converted rows and their sums. Sums are computed and stored for a whole vector of
-  /// positions, also at the end of the last block.
+  /// Size of the converted rows and their sums in scratch, in units of 4 bytes. Sums are computed and stored for a
+  /// whole vector of positions, even at the end of the last block.
   int64_t convertedUnits() const {
     return positionSumsAt() + (sumsPositions() ? heldPixels() + lanes * (1 + pixelStride()) : 0);
   }
-  /// Units of a channel block of the input.
+  /// Units that the channels of one block take at a position of the input.
   int64_t blockUnits() const { return conv.inBlock / format.group; }
-  /// Distance of adjacent input positions, and of the input channels of two groups, in units.
+  /// Distances in units: between adjacent input positions, and between the input channels of two groups.
   int64_t pixelStride() const {
     return !conv.inBlock ? 1 : conv.inLast && !held ? conv.inLast / format.group : blockUnits();
   }
   int64_t groupInput() const {
     return held ? steps * heldPixels() : conv.inChannels * conv.inChannelStride() / format.group;
   }
-  /// Distance of two images of the input where it is read in place, in units.
+  /// Distance between two images of an input that is read in place, in units.
   int64_t imageInput() const { return conv.inImageStride() / format.group; }
-  /// Distance, in input positions, from the first position of a row to the position that output
-  /// column `q` reads for one tap. Merged rows continue in later input rows.
+  /// Distance, in input positions, from the input of a row's first position to the position that output column `q`
+  /// reads for the same tap. Merged rows continue in later input rows.
   int64_t inAt(int64_t q) const { return q / rowWidth * conv.stride[1] * conv.in[2] + q % rowWidth * conv.stride[2]; }
   int64_t groupStride() const { return tileStride(tiles.full * tiles.vectors + tiles.tailVectors); }
 };
 
-/// Widths of tiles, the widest first, among which code for open extents chooses for the columns of a run.
+/// Widths of tiles, the widest first. The code for open extents chooses one of them at run time for the columns of a
+/// row.
 std::vector<int64_t> openTileWidths(int64_t px);
 
-/// Makes the plan. Throws Illegal. `computed`: the same kernel computes the blocked input, one
+/// Makes the plan. Throws Illegal for an illegal schedule. `computed`: the same kernel computes the blocked input, one
 /// range of rows after the other.
 DirectPlan makeDirectPlan(const ContractionFacts &facts, const ConvGeometry &geometry, const Schedule &schedule,
                           bool computed = false);

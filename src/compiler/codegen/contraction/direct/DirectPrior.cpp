@@ -16,7 +16,8 @@ struct Block {
 };
 
 constexpr int64_t unrolled = 8; // reduction steps per loop iteration
-// A panel of weights that fewer tiles use passes by in order, which the hardware follows by itself.
+// Fewest tiles per panel of weights with which prefetching pays. A panel that fewer tiles use is read in order, and the
+// hardware prefetches it by itself.
 constexpr int64_t leastTiles = 3;
 
 /// What prefetching adds to the time of a tile, as a share of it, when `tiles` of them follow each other on one panel
@@ -58,8 +59,8 @@ ContractionFormat formatOf(const KernelFacts &facts, const ConvGeometry &conv) {
   if (conv.open && conv.inputType == conv.type)
     return plainFormat(conv.type);
   ContractionFormat format = fastestFormat(facts.precision, facts.target, conv.types());
-  // Instructions with two operands alone would need copies of the operands that are added. What is taken from the sums of
-  // a tap shows beside few products: of 64 channels it cost 1 to 5 %, of 128 adding gained 9 % (Zen 4).
+  // Instructions with two operands alone would need copies of the operands that are added. What is taken from the sums
+  // of a tap shows beside few products: of 64 channels it cost 1 to 5 %, of 128 adding gained 9 % (Zen 4).
   constexpr int64_t fewest = 96; // input channels
   if (format.element == ElementType::i16 && facts.target.has("avx2") && conv.inBlock && conv.groups == 1 &&
       conv.inChannels >= fewest && !conv.open)
@@ -80,8 +81,8 @@ double inputCycles(const Target &target, const ConvGeometry &conv, int64_t lanes
 }
 
 /// Cycles of a step that a tile of a pointwise convolution waits beyond its products: for the tile before it, and for
-/// weights that do not stay in the first level. Where one tile of channels is all, waiting for weights is worth less than
-/// reading the input once more.
+/// weights that do not stay in the first level. Where one tile of channels is all, waiting for weights is worth less
+/// than reading the input once more.
 double betweenTiles(const Target &target, const ConvGeometry &conv, const ContractionFormat &format, int64_t lanes,
                     int64_t oc) {
   constexpr double shown = 0.05;
@@ -121,8 +122,8 @@ int64_t tilesTimesTaps(const ConvGeometry &conv, int64_t columns, int64_t px) {
   return sum;
 }
 
-/// Cycles of a step over a row of open outputs, as many as the costs assume. The code chooses the width of its tiles for
-/// the columns of a run, so longer rows count as much.
+/// Cycles of a step over a row of open outputs, as many as the costs assume. The code chooses the width of its tiles
+/// for the columns of a run, so longer rows count as much.
 double openRowCycles(const KernelFacts &facts, const ConvGeometry &conv, int64_t lanes, int64_t px, int64_t oc) {
   ContractionFormat format = formatOf(facts, conv);
   int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
@@ -314,20 +315,20 @@ private:
     return std::clamp<int64_t>(int64_t(room / (rowBytes + 1)), 1, rows);
   }
 
-  /// Whichever operand is read again should come from the second level, the other passes by once: true if that is the
-  /// input.
+  /// True if the weights should be read once and the input again for each tile of channels; false for the reverse. The
+  /// operand that is read again should come from the second level.
   bool weightsPassOnce(int64_t chunk) const {
     double level = caches.secondLevel;
     double rowsOuter = images * input + weights * (weights > level / 2 ? images * chunksOf(chunk) : 1);
     double channelsOuter = weights + images * input * (images * input > level / 2 ? tiles : 1);
-    // One chunk is the same either way, but for panels that have to be cut.
+    // If both orders read the same (one chunk), the weights pass once only if a panel must be cut (reductionCut).
     return channelsOuter < rowsOuter || (channelsOuter == rowsOuter && tileWeights > level * 0.375);
   }
 
   /// True if tiles of channels may be the outer loop.
   bool mayTurn() const { return !format.converts && !before && (!conv.open || conv.mergesOpenRows()); }
 
-  /// Input channels a pass, so that a panel lies in the second level; 0: all.
+  /// Number of input channels per pass with which a panel fits the second level; 0: all.
   int64_t reductionCut() const {
     int64_t unit = conv.inBlock ? conv.inBlock : 1, kc = conv.inChannels;
     for (int64_t parts = 2; tileWeights * kc / conv.inChannels > caches.secondLevel * 0.375 && parts <= conv.inChannels;
@@ -360,7 +361,8 @@ private:
   }
 
   /// Rows a work item, at most `chunk`, and the work of the busiest slot over an equal share. Slots get equal shares of
-  /// the work, but the more rows a unit has the less each tile has to prefetch and the less often weights are read again.
+  /// the work, but the more rows a unit has the less each tile has to prefetch and the less often weights are read
+  /// again.
   std::pair<int64_t, double> equalShares(int64_t chunk, bool outer) const {
     int64_t best = chunk;
     double least = INFINITY, waste = 1, rowsBefore = 0;

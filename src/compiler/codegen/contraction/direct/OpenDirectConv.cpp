@@ -243,13 +243,13 @@ void OpenDirectGenerator::emitTile(int64_t width, Value row, Value column, Value
   finish(width, k.add(k.mul(row, outColumns), column), channelOfTile(), acc);
 }
 
-/// Taps of the width that any position of a tile finds inside; all of them where scratch has all of the padding.
+/// The taps of the width that at least one position of a tile finds inside; all taps if scratch has all of the padding.
 OpenDirectGenerator::Range OpenDirectGenerator::tapsOfWidth(int64_t width, Value column) {
   int64_t taps = conv.kernel[2], dilation = conv.dilation[2];
   Value all = k.constant(taps), none = k.constant(0);
   if (!extents.held.skipsTaps)
     return {none, all};
-  // Of the first position's first tap.
+  // The input column of the first tap of the first position.
   Value at = k.sub(windowAt(k, conv, dims, 2, column), k.constant(conv.padBegin[2]));
   Value missing = k.max(k.sub(k.constant(-(width - 1) * conv.stride[2]), at), none);
   Value room = k.max(k.sub(value(conv.inExtent(2)), at), none);

@@ -53,8 +53,8 @@ OpenRowsCopy::OpenRowsCopy(KernelBuilder &k, const DirectPlan &plan, const OpenR
   }
 }
 
-/// Elements of the input, one or a vector of them, as those of scratch. Formats that correct sums get the bytes with the
-/// sign that products take, others the differences from the zero point.
+/// Elements of the input, one or a vector of them, as those of scratch. Formats that correct sums get the bytes with
+/// the sign that products take, others the differences from the zero point.
 mlir::Value OpenRowsCopy::converted(Value elements) {
   if (!converts())
     return elements;
@@ -96,7 +96,7 @@ void OpenRowsCopy::emit(Value imageOfRows, Value first, Value last) {
   conv.inBlock ? copyBlocks() : copyPlanes();
 }
 
-/// Offset in the input, in elements, of row number `row` in scratch; `plane`: that of its block or channel.
+/// Offset in the input, in elements, of row number `row` in scratch; `plane`: offset of its block or channel.
 mlir::Value OpenRowsCopy::source(Value plane, Value row) {
   int64_t element = conv.inBlock ? conv.inBlock : 1;
   Value at = k.add(firstHeld, row);

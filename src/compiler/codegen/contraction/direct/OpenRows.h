@@ -1,6 +1,6 @@
-// Input rows of a convolution with open spatial extents in scratch, so that all tiles of a row are alike: with padding
-// filled in, or, for one tap without padding, only the positions that are read. Formats that convert operands
-// (codegen/space/ContractionFormat.h) find units in scratch.
+// Copies of input rows in scratch, for convolutions with open spatial extents. They make all tiles of a row alike:
+// padding is filled in, or, for one tap without padding, only the positions that are read are copied. For formats that
+// convert operands (codegen/space/ContractionFormat.h) the copies are units.
 #pragma once
 
 #include "codegen/contraction/common/OpenConv.h"
@@ -8,21 +8,24 @@
 
 namespace lathe {
 
-/// What a work item has in scratch. Blocked: [block][row][column][channel of the block]; row-major:
-/// [group][row][column][channel of the group]. Channels are units of a format that converts.
+/// The input rows that a work item has in scratch. Blocked: [block][row][column][channel of the block]; row-major:
+/// [group][row][column][channel of the group]. If the format converts, channels are units.
 struct OpenRows {
   explicit OpenRows(const DirectPlan &plan);
 
-  bool packed;           // one tap without padding: positions that are read, one row behind the other
-  bool merged;           // the positions of an image are one row, of which a work item has a range
-  int64_t before, after; // columns of padding; a tap that no position of a tile finds inside is left out
-  bool skipsTaps;        // of the width: there is padding for whole tiles, or more than zeros
-  Dim plane;             // positions of a block or group
-  Dim columns;           // positions of a row
-  Dim units;             // all; elements in formats that do not convert
+  bool packed; // true for one tap without padding: only the positions that are read, one row after the other
+  bool merged; // true: all positions of an image are one row, and a work item has a range of it
+  /// Columns of padding in front of and behind a row; taps that are outside for all positions of a tile are left out.
+  int64_t before, after;
+  /// True if taps of the width may be left out for a tile: there is padding for whole tiles, or more than the zeros in
+  /// scratch.
+  bool skipsTaps;
+  Dim plane;   // positions of one block or group
+  Dim columns; // positions of one row
+  Dim units;   // size of all rows in units; in elements for formats that do not convert
 };
 
-/// Copies the input rows of output rows, or positions, [first, last) of an image to scratch.
+/// Copies to scratch the input that the output rows (or positions) [first, last) of an image read.
 class OpenRowsCopy {
 public:
   using Value = mlir::Value;
@@ -30,7 +33,7 @@ public:
   OpenRowsCopy(KernelBuilder &k, const DirectPlan &plan, const OpenRows &held, const RunTimeDims &dims);
 
   void emit(Value image, Value first, Value last);
-  /// The first input row in scratch, of the last emit().
+  /// The first input row that the last emit() put into scratch.
   Value firstRow() const { return firstHeld; }
 
 private:
@@ -39,11 +42,11 @@ private:
   const ConvGeometry &conv;
   const OpenRows &held;
   const RunTimeDims &dims;
-  ElementType type, to;     // of elements in the input and in scratch; those of floats are moved, not computed with
-  int64_t pixel;            // elements of a position in scratch
-  Value inColumns, inPlane; // extents of the input
-  Value zero;               // zero point that the conversion subtracts, in the type of scratch; null: none
-  Value outside;            // the value of a padding element
+  ElementType type, to;     // types of elements in the input and in scratch; 16-bit floats are moved as i16
+  int64_t pixel;            // elements of one position in scratch
+  Value inColumns, inPlane; // extents of the input: columns of a row, positions of a plane
+  Value zero;               // zero point that the conversion subtracts, in the type of scratch; null: there is none
+  Value outside;            // value of an element in the padding
   Value image, firstHeld, rows, columns;
 
   Value value(const Dim &dim) const { return dims.value(k, dim); }

@@ -31,7 +31,7 @@ public:
       setPass(k.constant(0));
       return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
     }
-    // All passes over what the slot has of one chunk of rows, then the next chunk.
+    // Chunk of rows by chunk of rows: all passes over the work items of a chunk that the slot has.
     Value firstChunk = k.div(k.begin(), plan.tiles()), endChunk = k.div(k.add(k.end(), plan.tiles() - 1), plan.tiles());
     k.loop(firstChunk, endChunk, 1, [&](Value number) {
       firstUnit = k.max(k.begin(), k.mul(number, plan.tiles()));
@@ -92,7 +92,7 @@ private:
   Value rowSums() { return k.gep(k.scratch(), k.constant(plan.rowSumsStart()), k.b.getI8Type()); }
 };
 
-/// First row of a chunk and the first behind it, of one matrix.
+/// The rows [first, second) of a chunk, counted within its matrix.
 std::pair<mlir::Value, mlir::Value> GemmGenerator::rowsOf(Value chunkNumber) {
   if (!gemm.m.isConstant()) {
     Value size = dims.value(k, plan.evenChunk()), first = k.mul(chunkNumber, size);
@@ -226,7 +226,7 @@ void GemmGenerator::copyColumns(int64_t vectors, int64_t valid, Value from) {
   });
 }
 
-/// Likewise converted, as packColumns does for constants. The last unit may have fewer steps than the others.
+/// Copies one pass of one tile of columns likewise, converted to units. The last unit may have fewer steps.
 void GemmGenerator::copyUnits(int64_t vectors, int64_t valid, Value from) {
   Value source = k.buffer(gemm.b);
   int64_t group = plan.format.group, rest = lastPass ? gemm.k % group : 0;

@@ -10,37 +10,39 @@ struct GemmPlan {
   int64_t lanes, unroll, rows, vectors, mc, kc;
   ContractionFormat format;
   bool packB, prefetch;
-  /// True if sums are made of the codes of packed weights as they are loaded. packB brings them to scratch as numbers.
+  /// True if the packed weights' codes are multiplied as they are loaded. With packB they become numbers in scratch
+  /// first.
   bool readsCodes() const { return gemm.packed && !packB; }
-  /// Reduction steps of a row, in units.
+  /// Number of reduction steps of a row, in units.
   int64_t allSteps() const { return format.unitsOf(gemm.k); }
   int64_t passes() const { return (allSteps() + kc - 1) / kc; }
-  /// Reduction steps of each pass but the last one, and of the last one. Steps and kc count units.
+  /// Number of reduction steps in the last pass, or in every other pass. Steps and kc count units.
   int64_t steps(bool last) const { return last ? allSteps() - (passes() - 1) * kc : kc; }
   int64_t tiles() const { return (columnVectors() + vectors - 1) / vectors; }
   int64_t columnVectors() const { return (gemm.n + lanes - 1) / lanes; }
   int64_t tailVectors() const { return columnVectors() - (tiles() - 1) * vectors; }
-  /// Number of register blocks of rows.
+  /// Number of register blocks into which the rows are divided.
   Dim pieces() const { return ceilDiv(gemm.m, rows); }
   Dim chunks() const { return ceilDiv(pieces(), mc); }
-  /// Rows of every chunk but the last one, where the number of rows is open: at most mc register blocks. The
+  /// Number of rows of every chunk but the last one, if the number of rows is open: at most mc register blocks. The
   /// register blocks are spread evenly over the chunks, so that threads which share the chunks get equal work.
   Dim evenChunk() const { return ceilDiv(pieces(), maximum(chunks(), 1)) * Dim(rows); }
   /// Largest number of rows of a chunk.
   int64_t chunkRows() const { return gemm.m.isConstant() ? std::min(gemm.m.constant(), mc * rows) : mc * rows; }
   int64_t partialBytes() const { return bitWidth(format.sum) / 8; }
-  /// Elements of the partial sums of one tile, and the offset of the first partial sums in scratch
-  /// in bytes, behind a tile of the right operand and converted rows of the left one.
+  /// Partial sums: elements of one tile, and offset in scratch of the first tile, in bytes. They follow a tile of the
+  /// right operand and the converted rows of the left one.
   int64_t partialStride() const { return chunkRows() * vectors * lanes; }
   int64_t partialStart() const { return rowSumsStart() + (weightsZero() ? (chunkRows() * 4 + 63) / 64 * 64 : 0); }
-  /// True if the constant right operand has a zero point: sums of rows times it are in scratch, in bytes from here on.
+  /// True if the constant right operand has a zero point. Scratch then has the sums of rows times the zero point, from
+  /// byte rowSumsStart() on.
   bool weightsZero() const { return gemm.constantB && gemm.rightZero; }
   int64_t rowSumsStart() const {
     return leftStart() + (format.converts ? chunkRows() * convertedRow() * format.unitBytes() : 0);
   }
   /// Offset of the converted rows of the left operand in scratch, in bytes.
   int64_t leftStart() const { return packB ? (kc * vectors * lanes * format.unitBytes() + 63) / 64 * 64 : 0; }
-  /// Distance of converted rows in units: whole vectors, and one more cache line if rows would share
+  /// Distance between converted rows in units: whole vectors, and one more cache line if rows would otherwise share
   /// sets of the first-level cache.
   int64_t convertedRow() const {
     int64_t line = 64 / format.unitBytes(), units = (allSteps() + line - 1) / line * line;
@@ -48,9 +50,9 @@ struct GemmPlan {
   }
 };
 
-/// Rows of a register block that makes sums from the codes of packed weights, at most.
+/// Largest number of rows of a register block that multiplies the codes of packed weights as they are loaded.
 inline constexpr int64_t mostPackedRows = 4;
-/// Vector registers that such a block of `rows` x `vectors` takes.
+/// Number of vector registers that such a block of `rows` x `vectors` takes.
 int64_t packedRegisters(const PackedColumnsFacts &packed, int64_t rows, int64_t vectors);
 
 /// Number of lanes of a vector of columns.

@@ -9,8 +9,8 @@
 namespace lathe {
 namespace {
 
-/// Left rows whose elements of one step fall into the same set of the first-level cache, of `rows` rows (a way has 4
-/// KiB).
+/// Number of left rows, out of `rows`, whose elements of one step are in the same set of the first-level cache (a way
+/// has 4 KiB).
 int64_t rowsInOneSet(const GemmGeometry &gemm, int64_t rows) {
   int64_t bytes = gemm.aRowStride * int64_t(bitWidth(gemm.type) / 8), way = 4096;
   int64_t sets = std::max<int64_t>(1, way / std::gcd(bytes, way));
@@ -34,7 +34,7 @@ void setBlocking(const GemmGeometry &gemm, int64_t lanes, const ContractionForma
   if (pieces == 1)
     return;
   double least = INFINITY;
-  // Of the numbers of chunks that give chunks of one size the least: the others read more.
+  // Tries the smallest number of chunks for each size of chunks, because more chunks read more.
   for (int64_t chunks = 1, next = 0; chunks <= pieces; chunks = next) {
     int64_t mc = (pieces + chunks - 1) / chunks, held = mc * rows;
     next = mc > 1 ? (pieces + mc - 2) / (mc - 1) : pieces + 1;
@@ -101,7 +101,7 @@ Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
     schedule.numbers = {{"mr", rows}, {"vectors", std::min(vectors, columns)}, {"unroll", unroll}};
   };
   int64_t m = gemm.m.constantOr(0);
-  // What the row count is at least: a symbolic batch times the rows of one image.
+  // Lower bound of the number of rows, which may be a symbolic batch times the rows of one image.
   int64_t least = gemm.m.evaluate([](const std::string &) { return 1; });
   if (m == 1)
     set(1, wide ? 8 : 4, 4); // bound by memory: long runs of the right operand

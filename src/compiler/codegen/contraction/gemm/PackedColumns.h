@@ -1,12 +1,12 @@
-// The right operand of a matrix product that is stored as integers of 4 or 8 bits (ir/PackedWeights.h).
+// The right operand of a matrix product if it is stored as integers of 4 or 8 bits (ir/PackedWeights.h).
 //
-// Storage, tile of columns by tile of columns, as gemm walks them:
+// It is stored tile of columns by tile of columns, in the order in which gemm walks them:
 //
-//   codes   [tile][block][unit][vector][lane]. 4 bits: a unit is 32 bits with eight steps, the earliest in the lowest bits.
-//           8 bits: a unit is a byte with one step. Unsigned codes are stored less half their range, as signed ones. Steps
-//           and columns beyond the last are zero.
+//   codes   [tile][block][unit][vector][lane]. 4 bits: a unit is 32 bits with eight steps, the earliest in the lowest
+//           bits. 8 bits: a unit is a byte with one step. Unsigned codes are stored minus half their range, as signed
+//           ones. Steps and columns beyond the last are zero.
 //   scale   [tile][block][vector][lane], f32
-//   zero    likewise, less the same half
+//   zero    the same order, minus the same half
 #pragma once
 
 #include "codegen/contraction/common/Contraction.h"
@@ -15,7 +15,7 @@
 
 namespace lathe {
 
-/// The facts about packed weights, read off a kernel function. Throws Declined for parameters that no argument holds.
+/// Reads the facts about packed weights. Throws Declined if a parameter is not an argument of the kernel.
 PackedColumnsFacts packedColumnsFacts(const nn::PackedWeights &weights);
 
 /// Emits the code that reads packed weights. They stay packed in memory.
@@ -26,10 +26,12 @@ public:
   PackedColumns(KernelBuilder &kernel, const GemmPlan &plan)
       : k(kernel), plan(plan), packed(*plan.gemm.packed), lanes(plan.lanes) {}
 
-  /// The sums of one tile of `vectors` vectors of columns for the rows at `rowOffsets` from `aOffset`: sum [row * vectors +
-  /// v]. The codes become numbers in registers; scales apply to the sum of a block.
+  /// Emits the sums of one tile of `vectors` vectors of columns, for the rows at `rowOffsets` from `aOffset`. The sum
+  /// for a row and vector v is element row * vectors + v of the result. Codes become numbers in registers; scales apply
+  /// to the sum of a block.
   Values sums(Value tile, int64_t vectors, Value a, Value aOffset, llvm::ArrayRef<int64_t> rowOffsets);
-  /// Writes the tile as float32 to scratch, as packColumns (WeightPacking.cpp) stores float32.
+  /// Emits code that writes the tile as float32 to scratch, in the order in which packColumns (WeightPacking.cpp)
+  /// stores float32.
   void toScratch(Value tile, int64_t vectors);
 
 private:
@@ -38,7 +40,7 @@ private:
   const PackedColumnsFacts &packed;
   int64_t lanes;
 
-  /// Receives step `step` of a group, vector `v` of codes as numbers.
+  /// Receives the numbers of step `step` of a group, in vector `v`.
   using Use = llvm::function_ref<void(int64_t step, int64_t v, Value numbers)>;
   void emitGroup(Value unit, int64_t vectors, int64_t count, const Values &zeros, Use use);
   Value load(Value unit);
@@ -48,7 +50,7 @@ private:
   Value firstUnit(Value tile, Value block, int64_t vectors);
 };
 
-/// Adds the packings of the codes, of the scales and of the zero points.
+/// Adds packings for the codes, the scales and the zero points.
 void addPackedPackings(const GemmPlan &plan, std::vector<std::optional<Packing>> &packings);
 
 } // namespace lathe

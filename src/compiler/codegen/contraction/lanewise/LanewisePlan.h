@@ -6,27 +6,28 @@
 
 namespace lathe {
 
-/// Input of the lanes of a vector of output channels: the same lane (depthwise), a permutation of
-/// the input block (groups of one size that fill a block), or gathered elements (all others).
+/// Which input the lanes of a vector of output channels read: the same lane (depthwise), a permutation of the input
+/// block (groups of one size that fill a block), or gathered elements (all other groups).
 enum class Lanes { same, permuted, gathered };
 
 struct LanewisePlan {
   ConvGeometry conv;
-  ContractionFormat format; // of products: of bytes where the input has another type than the sums
+  /// Format of products: a format of bytes if the type of the input differs from the type of the sums.
+  ContractionFormat format;
   int64_t lanes, px, rows;
   Lanes access;
   std::vector<TileClass> classes;
-  bool joined = false; // a unit holds adjacent columns of the kernel in its bytes, in a lane a channel
+  bool joined = false; // true: the bytes of a unit are adjacent columns of the kernel, and each lane is a channel
 
   int64_t channels() const { return conv.groups * conv.outChannels; }
   int64_t blocks() const { return (channels() + lanes - 1) / lanes; }
   int64_t allRows() const { return conv.out[0] * conv.out[1]; }
   int64_t chunks() const { return (allRows() + rows - 1) / rows; }
-  /// Vectors of weights of a kernel row, and of a block of channels. Joined columns end with a whole unit: missing
-  /// columns come before the first one.
+  /// Number of vectors of weights in one kernel row, and distance between the weights of two blocks of channels. Joined
+  /// columns fill whole units: missing columns come before the first one.
   int64_t rowVectors() const { return joined ? format.unitsOf(conv.kernel[2]) : conv.kernel[2] * conv.inChannels; }
   int64_t blockStride() const { return conv.kernel[0] * conv.kernel[1] * rowVectors() * lanes; }
-  /// Of joined columns packed weights end with the sums of each kernel row: [block][row][lane].
+  /// For joined columns: where the sums of each kernel row follow the packed weights, in the order [block][row][lane].
   int64_t sumsAt() const { return blocks() * blockStride(); }
   bool convertsBytes() const { return conv.inputType != conv.type; }
 };

@@ -1,5 +1,5 @@
-// Product of a matrix of constants and a vector of values with few additions: common sums of two rows are computed
-// once. An `Arithmetic` computes the values: it emits code, or only counts operations.
+// Multiplies a constant matrix by a vector of values with few additions, because sums that two rows have in common are
+// computed once. An `Arithmetic` computes the values: it emits code, or only counts operations.
 #pragma once
 
 #include "codegen/contraction/winograd/WinogradTransform.h"
@@ -11,12 +11,11 @@
 
 namespace lathe::linear {
 
-/// Two rows a and b whose coefficients have equal magnitudes: a = same + opposite and
-/// b = same - opposite.
+/// Two rows a and b whose coefficients have equal magnitudes, as a = same + opposite and b = same - opposite.
 struct Shared {
   std::vector<double> same, opposite;
 };
-/// Returns nothing if the magnitudes differ, or if the split would save no addition.
+/// Splits two rows so. Returns nothing if the magnitudes differ, or if the split would save no addition.
 inline std::optional<Shared> shared(const std::vector<double> &a, const std::vector<double> &b) {
   Shared result{std::vector<double>(a.size()), std::vector<double>(a.size())};
   int64_t sames = 0, opposites = 0;
@@ -38,16 +37,16 @@ inline std::vector<double> column(const CoefficientRows &rows, size_t at) {
   return values;
 }
 
-/// Operations on the values.
+/// The operations with which forms are computed.
 template <class V> struct Arithmetic {
   std::function<V(V, V)> add, sub;
   std::function<V(V, double)> mul;
   std::function<V(V, double, V)> multiplyAdd; // x * factor + y
 };
 
-/// Returns the sum of row[i] * inputs[i], which has at least one coefficient other than 0.
+/// Returns the sum of row[i] * inputs[i]. The row must have at least one coefficient other than 0.
 template <class V> V form(const Arithmetic<V> &a, const std::vector<double> &row, const std::vector<V> &inputs) {
-  // Begin with a term of factor 1, if there is one.
+  // Begin with a term whose factor is 1, if there is one.
   size_t first = row.size();
   for (double wanted : {1.0, 0.0})
     for (size_t i = 0; i < row.size() && first == row.size(); ++i)
@@ -64,7 +63,8 @@ template <class V> V form(const Arithmetic<V> &a, const std::vector<double> &row
   return sum;
 }
 
-/// Returns rows * inputs. Shares sums between pairs of inputs, else between pairs of rows.
+/// Returns the product of the matrix `rows` and the vector `inputs`. Shares sums between pairs of inputs, else between
+/// pairs of rows.
 template <class V> std::vector<V> apply(const Arithmetic<V> &a, CoefficientRows rows, std::vector<V> inputs) {
   // Two columns i and j of equal magnitudes: x + y replaces input x, x - y replaces input y. A row in which both
   // coefficients are equal then reads only the sum, and a row in which they are opposite only the difference.

@@ -3,12 +3,14 @@
 // share of the output channels: it transforms the chunk's input into scratch, then, one tile of output channels after
 // the other, multiplies at each of the (m + 2)^2 points and transforms back into the epilogue.
 //
-// With points > 1, a work item of a first stage computes its share of the points for all tiles and channels, and reads
-// only its share of the weights; a second stage transforms back. Transforms and products stay fp32 with type=bf16.
+// With pointsplit > 1, a work item of a first stage computes its share of the points for all tiles and channels, and
+// reads only its share of the weights; a second stage transforms back. Transforms and products stay fp32 with
+// type=bf16.
 //
 // Weights are transformed in double and stored as f32 or bf16: (m + 2)^2 / 9 of their plain size.
 //
-// Of 8-bit operands everything is exact: F(2x2) in whole numbers, whose sums are four times the results.
+// With 8-bit operands everything is exact: F(2x2) is computed in whole numbers, and its sums are four times the
+// results.
 #include "codegen/builder/Runs.h"
 #include "codegen/contraction/common/ContractionKernel.h"
 #include "codegen/contraction/common/FormatCode.h"
@@ -36,7 +38,7 @@ public:
     zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
     if (!plan.staged())
       return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
-    // Stages (image, points or outputs) of as many units as there are shares.
+    // Two stages per image, first points, then outputs; each has one work item per share.
     forRuns(k, k.begin(), k.end(), plan.pointShares, [&](Value stage, Value low, Value high) {
       image = k.div(stage, 2);
       firstTile = k.constant(0);

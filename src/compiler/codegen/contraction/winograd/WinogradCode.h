@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// Returns the linear forms `rows` of `inputs`. Rows or columns that differ only in signs share
+/// Emits the product of the matrix `rows` and the vector `inputs`. Rows or columns that differ only in signs share
 /// their sums.
 KernelBuilder::Values applyRows(KernelBuilder &k, const CoefficientRows &rows, mlir::ValueRange inputs);
 

@@ -10,18 +10,18 @@ struct WinogradPlan {
   ConvGeometry conv;
   WinogradTransform transform;
   int64_t lanes;
-  int64_t px;                // `mr`: tiles per register block
-  int64_t blocks;            // `mc`: register blocks of tiles per chunk
-  int64_t oc, split, unroll; // parameters of the same names
+  int64_t px;                // parameter `mr`: tiles per register block
+  int64_t blocks;            // parameter `mc`: register blocks of tiles per chunk
+  int64_t oc, split, unroll; // parameters with these names
   bool prefetch;
-  ContractionFormat format = plainFormat(ElementType::f32); // of the products, after the transforms
-  /// `pointsplit`. 1: a work item is one chunk of one image and one of `split` shares of the output
-  /// channels. Above 1: an image has two stages of `pointShares` work items. In the first stage each
-  /// computes the products of its share of the rows of points; in the second stage each transforms
-  /// its share of the results back.
+  /// Format of the products, whose operands are transformed before.
+  ContractionFormat format = plainFormat(ElementType::f32);
+  /// Parameter `pointsplit`. 1: a work item is one chunk of one image and one of `split` shares of the output channels.
+  /// Above 1: each image has two stages of `pointShares` work items. In the first stage, each work item computes the
+  /// products of its share of the rows of points; in the second stage, each transforms its share of the results back.
   int64_t pointShares = 1;
 
-  /// True for 8-bit operands, which are exact: values at points have 16 bits.
+  /// True for 8-bit operands. They are computed exactly; values at points have 16 bits.
   bool integers() const { return format.sum == ElementType::i32; }
   int64_t m() const { return transform.outputs; }
   int64_t alpha() const { return transform.size(); }
@@ -30,7 +30,7 @@ struct WinogradPlan {
   int64_t tileColumns() const { return (conv.out[2] + m() - 1) / m(); }
   int64_t tiles() const { return tileRows() * tileColumns(); }
   int64_t chunk() const { return px * blocks; }
-  // Where spatial extents are open: as the run has them. Chunks then differ by one tile at most.
+  // Tiles and chunks for open spatial extents, as expressions. The sizes of chunks then differ by one tile at most.
   Dim openTileColumns() const { return ceilDiv(conv.outExtent(2), m()); }
   Dim openTiles() const { return ceilDiv(conv.outExtent(1), m()) * openTileColumns(); }
   Dim openChunks() const { return ceilDiv(openTiles(), chunk()); }
@@ -40,15 +40,15 @@ struct WinogradPlan {
   int64_t outVectors() const { return channelTiles() * oc; }
   int64_t wide() const { return oc * lanes; }
   bool staged() const { return pointShares > 1; }
-  /// First row of points of a share; for share `pointShares` it is alpha().
+  /// The first row of points that belongs to a share; for share number `pointShares` it is alpha().
   int64_t firstRowOf(int64_t share) const { return alpha() * share / pointShares; }
-  /// Reduction steps (units) of all input channels and of one block.
+  /// Number of reduction steps (units) over all input channels, and over one block of channels.
   int64_t steps() const { return format.unitsOf(conv.inChannels); }
   int64_t blockSteps() const { return lanes / format.group; }
-  // Scratch, in floats: transformed input [point][channel block][tile][step of the block], products [point][tile]
-  // [vector][lane] (staged: of each tile of channels), and, of each share of the points, one tile between the two
-  // halves of a transform and a row of zeros, which padded tiles read.
-  static constexpr int64_t apart = 80; // padding of a plane in floats, so that planes do not share cache sets
+  // Offsets in scratch, in floats. Scratch has the transformed input [point][channel block][tile][step of the block],
+  // then the products [point][tile][vector][lane] (with stages: for each tile of channels). Then, for each share of the
+  // points, it has one tile between the two halves of a transform and a row of zeros, which tiles at the padding read.
+  static constexpr int64_t apart = 80; // floats of padding behind a plane, so that planes do not share cache sets
   int64_t inputPlane() const { return inBlocks() * chunk() * blockSteps() + apart; }
   int64_t productPlane() const { return chunk() * wide() + apart; }
   int64_t productsAt() const { return points() * inputPlane(); }
@@ -59,9 +59,9 @@ struct WinogradPlan {
   int64_t scratchFloats() const { return halfAt() + pointShares * temporaries(); }
 };
 
-/// The transform for `m` outputs whose points are multiplied in `format`. Throws Illegal ("m").
+/// Returns the transform for `m` outputs, for points that are multiplied in `format`. Throws Illegal ("m") for other m.
 WinogradTransform transformFor(int64_t m, const ContractionFormat &format);
-/// Throws Illegal for convolutions that Winograd transforms cannot compute with any schedule.
+/// Throws Illegal if no schedule of `winograd` can compute the convolution.
 void requireWinograd(const KernelFacts &facts, const ConvGeometry &conv);
 /// Makes the plan. Throws Illegal for an illegal schedule.
 WinogradPlan makeWinogradPlan(const KernelFacts &facts, const ConvGeometry &conv, const Schedule &schedule);

@@ -112,8 +112,8 @@ public:
       : facts(facts), conv(conv), lanes(facts.target.lanes(32)), vectors((conv.outChannels + lanes - 1) / lanes),
         images(conv.images.isConstant() ? conv.images.constant() : 1), threads(facts.threads), least(least) {}
 
-  /// The schedule of the best plan. Of plans for open extents that differ little at the assumed size it is the one that is
-  /// best over several sizes.
+  /// The schedule of the best plan. Of plans for open extents that differ little at the assumed size it is the one that
+  /// is best over several sizes.
   std::optional<Schedule> best() const {
     const Tried *best = nullptr;
     for (const Tried &tried : plans)
@@ -150,8 +150,8 @@ private:
     double cycles, ofSizes;
   };
   static constexpr double openTie = 0.03;
-  /// Small register blocks fit tiles of any number, and between two of them passes more time than is predicted: one of a
-  /// vector took 1.36 ms where one of 8 x 2 took 0.75 ms (Zen 4, 256 channels of 14 x 14).
+  /// Small register blocks fit tiles of any number, and between two of them passes more time than is predicted: one of
+  /// a vector took 1.36 ms where one of 8 x 2 took 0.75 ms (Zen 4, 256 channels of 14 x 14).
   static constexpr int64_t fewestSums = 12;
 
   const KernelFacts &facts;
