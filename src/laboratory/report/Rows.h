@@ -17,9 +17,17 @@
 
 namespace lathe::report {
 
-struct Row {
+/// How a row was timed: what comparisons need beside its times.
+struct Timing {
+  std::string experiment;            // uuid
+  std::vector<size_t> starts;        // rounds of each start of the process; empty: one start
+  bool tookTurns = false;            // timed in turns with the other rows of its experiment
+  std::optional<double> callSeconds; // a call of the provider that computes one element
+  bool disturbed = false;            // other programs ran meanwhile (lab/machine/Disturbance.h)
+};
+
+struct Row : Timing {
   store::ExperimentKind kind = store::ExperimentKind::ops;
-  std::string experiment;   // uuid
   std::string platform;     // key
   std::string platformName; // PlatformNames.h; "" if all rows are of one platform
   std::string op, problem;
@@ -29,11 +37,7 @@ struct Row {
   store::PointStatus status = store::PointStatus::passed;
   std::string reason, implementation, repro;
   std::vector<std::vector<double>> rounds; // seconds
-  std::vector<size_t> starts;              // rounds of each start of the process; empty: one start
-  bool tookTurns = false;                  // timed in turns with the other rows of its experiment
   double median = 0;                       // seconds, of all samples; 0: no samples
-  std::optional<double> callSeconds;       // a call of the provider that computes one element
-  bool disturbed = false;                  // other programs ran meanwhile (lab/machine/Disturbance.h)
 
   // Means per run over the samples that have the counter; empty if none has.
   std::optional<double> cpuSeconds, cycles, instructions, cacheMisses, gigahertz;
@@ -93,11 +97,14 @@ const std::string &scheduleOf(const Row &row);
 lab::Starts startsOf(const Row &row);
 
 /// Judges the ratio of two times; both rows must count. Rows measured in turns (one experiment with
-/// turns, equal starts and rounds) are judged by lab::judgePair, as the verb that measured them does.
+/// turns, equal starts and rounds) are judged by lab::judgeInTurns, as the verb that measured them does.
 /// Other rows are judged by lab::judgeApart, which takes a start for one observation. Neither has a
 /// verdict with fewer than three starts. A difference that the cost of calls may explain is ambiguous
 /// (lab::besideOverhead).
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band = lab::indifference);
+/// The same for rows whose times are at hand, by the statistic of these times.
+lab::JudgedRatio judgeTimes(const Timing &numerator, const lab::SideTimes &top, const Timing &denominator,
+                            const lab::SideTimes &bottom, double band = lab::indifference);
 
 /// "3 of 10 points are not verified here: ..."; "" if all are.
 std::string unverifiedNote(const std::vector<Row> &rows);

@@ -53,6 +53,36 @@ Interval medianInterval(std::span<const double> samples, double confidence = 0.9
 /// Times in seconds by process start, round and repetition.
 using Starts = std::vector<std::vector<std::vector<double>>>;
 
+/// What stands for the time of a set of samples.
+using Statistic = double Summary::*;
+struct NamedStatistic {
+  std::string_view name;
+  Statistic statistic;
+};
+/// The statistics that the page of reports offers for times; the first is the median.
+constexpr NamedStatistic shownStatistics[] = {
+    {"median", &Summary::median},       {"minimum", &Summary::min},  {"mean", &Summary::mean},
+    {"5th percentile", &Summary::p05},  {"quartile", &Summary::p25}, {"third quartile", &Summary::p75},
+    {"95th percentile", &Summary::p95},
+};
+
+/// The times of one side by one statistic: all that comparisons need. A round or start without samples is NaN.
+struct SideTimes {
+  SideTimes() = default;
+  /// By the median.
+  SideTimes(const Starts &starts);
+
+  Statistic statistic = &Summary::median;
+  std::vector<double> rounds; // of each round, start by start
+  std::vector<double> starts; // of all samples of each start
+  std::vector<size_t> roundsOfStarts;
+  double whole = 0;  // of all samples
+  double median = 0; // of all samples
+  Interval range;    // of all samples
+};
+/// The times of a side by each of the statistics.
+std::vector<SideTimes> timesBy(const Starts &starts, std::span<const NamedStatistic> statistics);
+
 /// An estimate of a median time from several process starts.
 struct MedianEstimate {
   Interval interval;
@@ -64,7 +94,7 @@ struct MedianEstimate {
 /// of one run are close in time, so they say little about another run (docs/measuring.md). With fewer than 6 starts it
 /// is called a range; of one start it is the range of the medians of its rounds; of one round the range of its samples.
 /// No samples: zero.
-MedianEstimate medianOverStarts(const Starts &starts);
+MedianEstimate medianOverStarts(const SideTimes &side);
 
 struct RatioEstimate {
   double ratio = 0;     // numerator / denominator, estimated as the function that returns it states
@@ -85,13 +115,24 @@ struct RatioEstimate {
 RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
                                   const std::vector<std::vector<double>> &denominator, double confidence = 0.95);
 
-/// Ratio over several process starts (element i of each: the rounds of start i), as proposed by
+/// Ratio over several process starts, which both sides have in equal number, as proposed by
 /// Kalibera and Jones ("Rigorous benchmarking in reasonable time", 2013): the placement of a
 /// process in memory changes times by a few percent, which no number of rounds averages out. Each
 /// start gives its Hodges-Lehmann ratio. The estimate is their geometric mean, with Student's
 /// interval over the starts. With fewer than three starts it is the Hodges-Lehmann ratio of all
-/// rounds, with the range of the ratios of the rounds.
-RatioEstimate ratioOverStarts(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
+/// rounds, with the range of the ratios of the rounds. For another statistic than the median, the ratio of the starts'
+/// (of all samples') statistics replaces the Hodges-Lehmann ratio.
+RatioEstimate ratioOverStarts(const SideTimes &numerator, const SideTimes &denominator, double confidence = 0.95);
+/// The same for several confidences.
+class RatioOverStarts {
+public:
+  RatioOverStarts(const SideTimes &numerator, const SideTimes &denominator);
+  RatioEstimate at(double confidence) const;
+
+private:
+  std::vector<double> logarithms; // of the ratio of each start; empty: too few starts
+  RatioEstimate range;            // then
+};
 
 /// Ratio of two sets of starts that had no turns together. With three or more starts on both sides it is the ratio of the
 /// medians of the starts' medians, and the interval holds `confidence` of the ratios of a start of one side to a start of
@@ -100,7 +141,7 @@ RatioEstimate ratioOverStarts(const Starts &numerator, const Starts &denominator
 /// (The exact Mann-Whitney test could then not reject equality, even if all starts of one side were faster.) With fewer than
 /// three starts it is the ratio of the medians of all rounds with their range (of all samples, where a side has one round).
 /// Throws Error if a side has no samples.
-RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
+RatioEstimate ratioApart(const SideTimes &numerator, const SideTimes &denominator, double confidence = 0.95);
 
 /// Fewest process starts of a side that any verdict needs: how much starts differ is not known with
 /// fewer.

@@ -65,13 +65,13 @@ bool withinOverhead(const SideTime &a, const SideTime &b);
 JudgedRatio besideOverhead(JudgedRatio judged, const SideTime &numerator, const SideTime &denominator);
 
 /// Judges sides measured in turns by ratioOverStarts. Throws its errors.
-JudgedRatio judgeInTurns(const Starts &numerator, const Starts &denominator, double band = indifference);
+JudgedRatio judgeInTurns(const SideTimes &numerator, const SideTimes &denominator, double band = indifference);
 
 /// How far from 1 (below it, as far) the interval of 99.5 % of sides without turns must be for faster and slower: nothing
 /// cancels what the machine did in between. Half of the band: chosen by bench/apart.py (docs/measuring.md).
 constexpr double beyondApart = indifference / 2;
 
 /// Judges two sides that had no turns together by ratioApart.
-JudgedRatio judgeApart(const Starts &numerator, const Starts &denominator, double band = indifference);
+JudgedRatio judgeApart(const SideTimes &numerator, const SideTimes &denominator, double band = indifference);
 
 } // namespace lathe::lab

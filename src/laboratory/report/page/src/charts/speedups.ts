@@ -2,7 +2,7 @@
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts/types/dist/shared";
 import { pointTip } from "./points";
 import { axis, base, fit, hover, inks, legend, paint, textWidth, type Look, type Mark, type Paint, type Plot } from "./plot";
-import { judgeOnce, platformOf, type Speedup } from "../data/cells";
+import { judgementOf, platformOf, type Speedup } from "../data/cells";
 import type { Dataset } from "../data/dataset";
 import { interval, notVerified, ratio, statusText, tick, verdictText } from "../data/format";
 
@@ -112,7 +112,7 @@ export function speedups(
     byRow.forEach((row, y) =>
       row.forEach((item, at) => {
         if (nameOf(item.point) !== column) return;
-        const judged = judgeOnce(data, item.baseline, item.point);
+        const judged = judgementOf(data, item.baseline, item.point);
         low = Math.min(low, judged.low);
         high = Math.max(high, judged.high);
         marks.push({

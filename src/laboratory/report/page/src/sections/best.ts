@@ -1,5 +1,5 @@
 // The fastest column of each cell.
-import { cellsOf, fastest, judgeOnce, type Cell } from "../data/cells";
+import { cellsOf, fastest, judgementOf, type Cell } from "../data/cells";
 import { digits, interval, problemTitle, ratio, time, verdictText } from "../data/format";
 import { h } from "../ui/dom";
 import { TableView } from "../ui/table";
@@ -29,7 +29,7 @@ export const best: Section = {
   applies: (view) => view.data.count > 0,
   mount(host, view) {
     const { data } = view,
-      judged = (row: Best) => judgeOnce(data, row.next, row.point);
+      judged = (row: Best) => judgementOf(data, row.next, row.point);
     const wins = h("p", { class: "wins" });
     const table = new TableView<Best>(
       "Fastest columns",

@@ -1,6 +1,6 @@
 // Speedups over a baseline that the reader chooses.
 import { speedups as plot } from "../charts/speedups";
-import { atPlatform, cellsAcrossPlatforms, cellsOf, judgeOnce, matches, platformOf, speedupsOver, type Speedup } from "../data/cells";
+import { atPlatform, cellsAcrossPlatforms, cellsOf, judgementOf, matches, platformOf, speedupsOver, type Speedup } from "../data/cells";
 import type { Dataset } from "../data/dataset";
 import { interval, notVerified, ratio, statusText } from "../data/format";
 import { geometricMean } from "../data/statistics";
@@ -42,7 +42,7 @@ export async function meansOf(data: Dataset, found: Speedup[], going: () => bool
   await idle(); // what is in sight comes first
   let paused = performance.now();
   for (const item of found) {
-    const judged = judgeOnce(data, item.baseline, item.point),
+    const judged = judgementOf(data, item.baseline, item.point),
       key = `${data.scheduledText(item.point)}\n${data.conditionText(item.point)}\n${data.platformText(item.point)}`;
     if (!judged.withinOverhead) (groups.get(key) ?? groups.set(key, []).get(key)!).push(judged.ratio);
     if (performance.now() - paused > 20) {

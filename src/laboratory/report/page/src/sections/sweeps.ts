@@ -1,5 +1,5 @@
 // The rows of sweeps: levels, layouts, targets and threads of one network.
-import { judgeOnce } from "../data/cells";
+import { judgementOf } from "../data/cells";
 import { bytes, interval, percent, problemTitle, ratio, time } from "../data/format";
 import { compileOption, firstRows, sweepPoints } from "../data/networks";
 import { TableView, type TableColumn } from "../ui/table";
@@ -21,7 +21,7 @@ function columnsOf(view: View): TableColumn<Row>[] {
   const { data } = view,
     figure = (row: Row, name: string) => data.figures(row.point)[name] ?? NaN,
     compared = (row: Row) => row.first >= 0 && row.first !== row.point && data.counts(row.point),
-    judged = (row: Row) => judgeOnce(data, row.first, row.point);
+    judged = (row: Row) => judgementOf(data, row.first, row.point);
   const text = (name: string, width: string, of: (row: Row) => string): TableColumn<Row> => ({ name, width, text: of });
   const number = (
     name: string,
