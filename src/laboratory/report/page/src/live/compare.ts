@@ -3,7 +3,7 @@ import { count, date, digits, interval, problemTitle, ratio, statusText, time, v
 import type { Change, CompareDocument, ComparedPoint, ComparedSide } from "../data/live";
 import { choice, commandLine, facts, h, tile } from "../ui/dom";
 import { hasWords, searchField } from "../ui/search";
-import { TableView, type TableColumn } from "../ui/table";
+import { numberColumn, TableView, type TableColumn } from "../ui/table";
 import { themeButton } from "../ui/theme";
 import { follow, FollowState } from "./follow";
 import { reportAddress, shortId } from "./index";
@@ -24,16 +24,10 @@ const columns: TableColumn<ComparedPoint>[] = [
   { name: "problem", width: "minmax(17rem, 3fr)", text: (p) => problemTitle(p.problem), full: (p) => p.problem },
   { name: "column", width: "minmax(9rem, 1.3fr)", text: (p) => p.column },
   { name: "setting", width: "minmax(8rem, 1fr)", text: (p) => p.setting_text },
-  { name: "before", width: "6.4rem", numeric: true, text: (p) => time(seconds(p.before?.median_ms)), value: (p) => seconds(p.before?.median_ms) },
-  { name: "after", width: "6.4rem", numeric: true, text: (p) => time(seconds(p.after?.median_ms)), value: (p) => seconds(p.after?.median_ms) },
-  { name: "speedup", width: "6.4rem", numeric: true, text: (p) => ratio(p.ratio ?? NaN), value: (p) => p.ratio ?? NaN },
-  {
-    name: "95 % interval",
-    width: "11rem",
-    numeric: true,
-    text: (p) => (p.ratio ? interval(p.ratio_low!, p.ratio_high!, p.confidence === null) : ""),
-    value: (p) => (p.ratio ? p.ratio_high! - p.ratio_low! : NaN),
-  },
+  numberColumn("before", "6.4rem", (p) => seconds(p.before?.median_ms), time),
+  numberColumn("after", "6.4rem", (p) => seconds(p.after?.median_ms), time),
+  numberColumn("speedup", "6.4rem", (p) => p.ratio ?? NaN, ratio),
+  numberColumn("95 % interval", "11rem", (p) => (p.ratio ? p.ratio_high! - p.ratio_low! : NaN), (_width, p) => interval({ low: p.ratio_low!, high: p.ratio_high!, isRange: p.confidence === null })),
   {
     name: "verdict",
     width: "14.5rem",
@@ -50,7 +44,7 @@ function tiles(data: CompareDocument): HTMLElement {
     "div",
     { class: "tiles" },
     mean
-      ? tile(`${mean.toFixed(3)}×`, "geometric mean of the speedups", interval(data.geometric_mean_low!, data.geometric_mean_high!, !!data.geometric_mean_is_range))
+      ? tile(`${mean.toFixed(3)}×`, "geometric mean of the speedups", interval({ low: data.geometric_mean_low!, high: data.geometric_mean_high!, isRange: !!data.geometric_mean_is_range }))
       : null,
     tile(String(data.faster), "faster"),
     tile(String(data.slower), "slower"),
