@@ -13,7 +13,7 @@ import { startIndex } from "./live/index";
 import { startLiveReport } from "./live/report";
 import { startApp } from "./ui/app";
 import { h } from "./ui/dom";
-import { themeButton } from "./ui/theme";
+import { pageHeader } from "./ui/theme";
 import { later } from "./ui/work";
 
 declare global {
@@ -30,12 +30,7 @@ const isReport = (document: AnyDocument): document is Document & { live?: Live }
 function startError(host: HTMLElement, { message, status }: ErrorDocument): void {
   const again = status >= 500; // nothing is wrong with the address
   host.replaceChildren(
-    h(
-      "header",
-      { class: "top" },
-      h("div", {}, h("h1", {}, again ? "This page cannot be shown now" : "There is no such page"), h("p", {}, message)),
-      themeButton(() => {}),
-    ),
+    pageHeader(again ? "This page cannot be shown now" : "There is no such page", message),
     h(
       "main",
       {},

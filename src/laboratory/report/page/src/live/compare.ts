@@ -1,10 +1,10 @@
 // Two experiments beside each other. The ratios and verdicts come with the data: they are those of `lathe ops diff`.
 import { count, date, digits, interval, problemTitle, ratio, statusText, time, verdictText } from "../data/format";
 import type { Change, CompareDocument, ComparedPoint, ComparedSide } from "../data/live";
-import { choice, commandLine, facts, h, tile } from "../ui/dom";
-import { hasWords, searchField } from "../ui/search";
+import { choice, commandLine, facts, filledBody, h, tile, titledSection } from "../ui/dom";
+import { filterForm, hasWords, searchField } from "../ui/search";
 import { numberColumn, TableView, type TableColumn } from "../ui/table";
-import { themeButton } from "../ui/theme";
+import { pageHeader } from "../ui/theme";
 import { follow, FollowState } from "./follow";
 import { reportAddress, shortId } from "./index";
 
@@ -99,9 +99,7 @@ function results(data: CompareDocument): { filters: HTMLElement; table: HTMLElem
     told.textContent = `${rows.length.toLocaleString("en")} of ${count(data.points.length, "point")}`;
   };
   const outcomes = [...new Set(data.points.map(outcome))].sort();
-  const filters = h(
-    "form",
-    { class: "filters", role: "search", "aria-label": "Filter", submit: (event: Event) => event.preventDefault() },
+  const filters = filterForm(
     searchField("problem, column, verdict", (words) => {
       text = words;
       show();
@@ -126,12 +124,7 @@ export function startCompare(host: HTMLElement, data: CompareDocument): void {
   document.title = `${names} · Lathe comparison`;
   host.replaceChildren(
     h("a", { class: "skip", href: "#compared" }, "Skip to the points"),
-    h(
-      "header",
-      { class: "top" },
-      h("div", {}, h("h1", {}, `Experiments ${names}`), h("p", {}, [data.live.store, count(data.points.length, "point")].join(" · "))),
-      themeButton(() => {}),
-    ),
+    pageHeader(`Experiments ${names}`, [data.live.store, count(data.points.length, "point")].join(" · ")),
     state.element,
     news,
     h(
@@ -150,27 +143,17 @@ export function startCompare(host: HTMLElement, data: CompareDocument): void {
       "main",
       {},
       h("section", { id: "overview", "aria-label": "Overview" }, h("h2", {}, "Overview"), tiles(data)),
-      h(
-        "section",
-        { id: "compared", "aria-labelledby": "compared-title" },
-        h("h2", { id: "compared-title" }, "Points"),
-        h(
-          "p",
-          { class: "note" },
-          "Time before divided by time after, for points with equal problem, column and setting. The sides were not measured in turns: on a busy machine a ratio contains other changes.",
-        ),
+      titledSection(
+        "compared",
+        "Points",
+        "Time before divided by time after, for points with equal problem, column and setting. The sides were not measured in turns: on a busy machine a ratio contains other changes.",
         warn ? h("p", { class: "note warned" }, warn) : null,
         data.too_few_starts
           ? h("p", { class: "note warned" }, `${count(data.too_few_starts, "point")} cannot be faster or slower: that verdict needs six starts of each side (lathe ops bench --starts 6).`)
           : null,
-        h("div", { class: "section-body filled" }, shown.table),
+        filledBody(shown.table),
       ),
-      h(
-        "section",
-        { id: "sides", "aria-labelledby": "sides-title" },
-        h("h2", { id: "sides-title" }, "Experiments"),
-        h("div", { class: "section-body filled cards" }, card("Before", before), card("After", after)),
-      ),
+      titledSection("sides", "Experiments", "", h("div", { class: "section-body filled cards" }, card("Before", before), card("After", after))),
     ),
   );
   const changed = (change: Change) => {

@@ -2,10 +2,10 @@
 import { bytes, count, date, moment, notVerified, outOf, problemTitle, statusText } from "../data/format";
 import type { Change, Entry, IndexDocument, Machine, Model } from "../data/live";
 import { visible, visibleIn } from "../data/visible";
-import { choice, h } from "../ui/dom";
-import { hasWords, searchField } from "../ui/search";
+import { choice, filledBody, h, titledSection } from "../ui/dom";
+import { filterForm, hasWords, searchField } from "../ui/search";
 import { numberColumn, TableView, type TableColumn } from "../ui/table";
-import { themeButton } from "../ui/theme";
+import { pageHeader } from "../ui/theme";
 import { follow, FollowState } from "./follow";
 
 /** Least time between two questions for platforms and models, in ms: where one may be new, and where only numbers grow. */
@@ -106,12 +106,7 @@ class Index {
     },
     8,
   );
-  private readonly models = this.section(
-    "models",
-    "Models",
-    "A row shows the experiments that measured a model.",
-    this.networks.element,
-  );
+  private readonly models = titledSection("models", "Models", "A row shows the experiments that measured a model.", filledBody(this.networks.element));
   private asked = 0; // when the platforms and models were last asked for, in ms
   private asking = 0; // a timer
   private due = 0; // when it ends
@@ -241,9 +236,7 @@ class Index {
         set(value);
         this.show();
       });
-    return h(
-      "form",
-      { class: "filters", role: "search", "aria-label": "Filter", submit: (event: Event) => event.preventDefault() },
+    return filterForm(
       searchField("command, processor, id", (text) => {
         this.text = text;
         this.show();
@@ -253,41 +246,20 @@ class Index {
       this.told,
     );
   }
-  private section(id: string, title: string, note: string, ...children: Node[]): HTMLElement {
-    return h(
-      "section",
-      { id, "aria-labelledby": `${id}-title` },
-      h("h2", { id: `${id}-title` }, title),
-      note ? h("p", { class: "note" }, note) : null,
-      h("div", { class: "section-body filled" }, ...children),
-    );
-  }
   mount(host: HTMLElement, state: FollowState): void {
     const sections = [
-      this.section(
+      titledSection(
         "experiments",
         "Experiments",
         "",
-        h("div", { class: "controls" }, this.open, this.compare, this.clear, this.chosen),
-        this.narrowed,
-        this.table.element,
+        filledBody(h("div", { class: "controls" }, this.open, this.compare, this.clear, this.chosen), this.narrowed, this.table.element),
       ),
-      this.section("platforms", "Platforms", "A row shows the experiments of a machine.", this.machines.element),
+      titledSection("platforms", "Platforms", "A row shows the experiments of a machine.", filledBody(this.machines.element)),
       this.models,
     ];
     host.replaceChildren(
       h("a", { class: "skip", href: "#experiments" }, "Skip to the experiments"),
-      h(
-        "header",
-        { class: "top" },
-        h(
-          "div",
-          {},
-          h("h1", {}, "Measurements"),
-          this.about,
-        ),
-        themeButton(() => {}),
-      ),
+      pageHeader("Measurements", this.about),
       state.element,
       h(
         "div",
