@@ -142,7 +142,7 @@ class Judge:
         return merged(dict(lathe.ops.diff(*ids, store=self.store)) for ids in zip(before["experiments"], after["experiments"]))
 
     def of_page(self, before, after):
-        """The verdicts in the report of both runs, computed by the page's own code under Node.js."""
+        """The report of both runs, as the page's own code reads its verdicts under Node.js."""
         document = self.document([before, after])
         told = json.loads(run(["node", os.path.join(ROOT, "src", "laboratory", "report", "page", "tests", "judge.mjs"), document]))
         return {(one["problem"], one["variant"]): one["verdict"] for one in told if one["before"] in before["experiments"]}

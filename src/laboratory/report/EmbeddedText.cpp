@@ -1,6 +1,10 @@
 // Converts documents to text inside pages. Most of a document is base64, which is copied unchanged.
 #include "report/PageData.h"
 
+#include "support/Base64.h"
+
+#include <zlib.h>
+
 #include <utility>
 
 namespace lathe::report {
@@ -71,7 +75,13 @@ std::string pageWith(std::string_view page, const json &document) {
           "the page of reports has {} once, got it {}", pageDataMarker,
           marker == page.npos ? "never" : "several times");
   std::string html(page.substr(0, marker));
-  append(html, document);
+  std::string text = embeddedText(document);
+  uLongf size = compressBound(text.size());
+  std::vector<char> bytes(size);
+  int code = compress2(reinterpret_cast<Bytef *>(bytes.data()), &size, reinterpret_cast<const Bytef *>(text.data()),
+                       text.size(), Z_BEST_SPEED);
+  require(code == Z_OK, "the page of reports: out of memory in zlib");
+  html += toBase64(std::span(bytes).first(size));
   html += page.substr(marker + pageDataMarker.size());
   return html;
 }

@@ -17,6 +17,8 @@ template <class T> static json packedAs(const std::vector<T> &values, const char
   auto bytes = std::span(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
   return {{"type", type}, {"data", toBase64(bytes)}};
 }
+json packed(const std::vector<uint8_t> &values) { return packedAs(values, "u8"); }
+json packed(const std::vector<uint16_t> &values) { return packedAs(values, "u16"); }
 json packed(const std::vector<uint32_t> &values) { return packedAs(values, "u32"); }
 json packed(const std::vector<double> &values) { return packedAs(values, "f64"); }
 

@@ -1,11 +1,15 @@
-// Building blocks of a page's document: lists of distinct values, and columns of numbers.
+// What the document of a page is made of: lists of different values, columns of numbers, and judged pairs of points.
 #pragma once
+
+#include "report/Rows.h"
 
 #include <nlohmann/json.hpp>
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -81,19 +85,53 @@ public:
   /// Adds the index of the text in the dictionary to the column, and returns it.
   uint32_t text(std::string_view name, std::string_view value);
 
-  NamedColumns<uint32_t> integers;
-  /// All columns as JSON; number columns without any value are left out.
+  /// All columns; numbers that no row knows are left out.
   nlohmann::json document() const;
 
 private:
   Dictionary<> &texts;
+  NamedColumns<uint32_t> integers;
   NamedColumns<double> numbers;
 };
 
-/// A typed array of the page as JSON: {"type", "data"}.
+/// A typed array of the page: {"type", "data"}.
+nlohmann::json packed(const std::vector<uint8_t> &values);
+nlohmann::json packed(const std::vector<uint16_t> &values);
 nlohmann::json packed(const std::vector<uint32_t> &values);
 nlohmann::json packed(const std::vector<double> &values);
 /// Times in ns as a typed array, in 32 bits if this is enough for all (up to 4.29 s).
 nlohmann::json packedTimes(const std::vector<int64_t> &nanoseconds);
+
+/// What decides which points a point of the page is compared with.
+struct PagePoint {
+  Timing timing;
+  std::array<uint32_t, 3> group;  // kind, problem and setting without schedule: compared on all platforms
+  std::array<uint32_t, 3> column; // platform, provider and variant
+  uint32_t setting = 0;           // with its schedule
+  std::string scheduledColumn;    // scheduledColumnOf
+  std::string sameAs;             // the scheduled column whose time stands for the point's; "": none
+  bool counts = false;            // Row::counts
+  bool isCurrent = true;          // false: measured again later, which the page hides at first
+  bool inSweep = false;           // of `lathe sweep`, whose points are compared with the first one
+};
+
+class PagePairs {
+public:
+  std::vector<PagePoint> points;
+  std::string baseline; // PageHeader::baseline
+
+  /// Judges all pairs of a group of few points, and in a larger one each pair of a point and a point that may be its
+  /// baseline: the fastest one of a column, and of a column with a schedule where the group has few of them. The points of
+  /// a sweep are compared with the first one, too. `startsOf` returns the times of a point.
+  ///
+  /// {"partners": for each point the number of its pairs with later points, "others": these later points, "judged": by
+  /// statistic the columns verdicts, ratios, lows and highs with a row for each pair (Judgement in PagePairs.cpp)}
+  nlohmann::json document(const std::function<lab::Starts(size_t)> &startsOf) const;
+
+private:
+  using Pairs = std::set<std::pair<uint32_t, uint32_t>>;  // the smaller index first
+  using Sides = std::vector<std::vector<lab::SideTimes>>; // by member and statistic
+  Pairs pairsOf(const std::vector<uint32_t> &members, const std::set<std::string> &named, const Sides &sides) const;
+};
 
 } // namespace lathe::report

@@ -1,10 +1,12 @@
 #include "report/PageData.h"
 
 #include "lab/judging/Statistics.h"
+#include "lab/judging/Turns.h"
 #include "report/PageColumns.h"
 #include "report/PlatformNames.h"
 #include "report/RooflineShares.h"
 #include "report/RowMaker.h"
+#include "store/Fields.h"
 
 #include <limits>
 #include <map>
@@ -15,10 +17,29 @@ using nlohmann::json;
 
 static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
+/// Visits the fields of a record: its texts and numbers are columns of the page.
+struct FieldColumns {
+  NumberColumns &rows;
+
+  void operator()(std::string_view key, const std::string &value) { rows.text(key, value); }
+  void operator()(std::string_view key, const store::Named auto &value) { rows.text(key, name(value)); }
+  void known(std::string_view key, const auto &value, const char * = nullptr) {
+    // Fields that the page does not show would make it larger.
+    if (key == "stolen_processors" || key == "version" || key == "build")
+      return;
+    if constexpr (requires { rows.number(key, value); })
+      rows.number(key, value);
+    else if constexpr (requires { (*this)(key, value); })
+      (*this)(key, value);
+  }
+  void link(auto &&...) {}
+  void part(const auto &) {}
+};
+
 struct PageData::Columns {
-  /// Indices of a setting, and of the same setting without its schedule, among all settings.
+  /// Indices of a setting, of the same setting without its schedule among all settings in use, and of its text.
   struct SettingPlace {
-    uint32_t index = 0, withoutSchedule = 0;
+    uint32_t index = 0, withoutSchedule = 0, text = 0;
   };
   /// The last measurement of a key: indices of the point and of the text of its time.
   struct Last {
@@ -44,15 +65,15 @@ struct PageData::Columns {
   // The keys of problems and settings are hashes of documents; these texts are cheaper to make.
   KeyMap<std::string, uint32_t> problemPlaces;     // by operator and text
   KeyMap<std::string, SettingPlace> settingPlaces; // by plainText
-  Dictionary<> bareSettings;                       // without schedule
+  Dictionary<> bareSettings, settingTexts;         // without schedule
   KeyMap<std::array<uint32_t, 4>, uint32_t> cells; // by the parts of cellOf
   KeyMap<std::array<uint32_t, 4>, Last> last;      // by the parts of keyOf
 
   NumberColumns rows{texts};
   std::vector<uint32_t> roundCounts, roundLengths; // rounds of each point; samples of each round
   std::vector<int64_t> samples;
-  json figures = json::object(); // by index, for points that have figures
-  size_t points = 0;
+  json figures = json::object(); // of points that have some, by index
+  PagePairs pairs;
 
   json tasks = json::array(), estimates = json::array();
   NumberColumns tuning{texts};
@@ -64,9 +85,13 @@ struct PageData::Columns {
   SettingPlace settingOf(const store::Setting &setting);
   uint32_t startsOf(const store::Point &point);
   void addRoofline(const Row &row);
+  std::function<lab::Starts(size_t)> times() const;
 };
 
-PageData::PageData(PageHeader header) : columns(std::make_unique<Columns>()) { columns->header = std::move(header); }
+PageData::PageData(PageHeader header) : columns(std::make_unique<Columns>()) {
+  columns->header = std::move(header);
+  columns->pairs.baseline = columns->header.baseline;
+}
 PageData::~PageData() = default;
 PageData::PageData(PageData &&other) noexcept = default;
 
@@ -137,14 +162,13 @@ void PageData::Columns::addPlace(const Row &row, const Place &place) {
   std::array<uint32_t, 4> cellKey{uint32_t(row.kind), place.platform, place.problem, place.setting.withoutSchedule};
   uint32_t cell = cells.try_emplace(cellKey, uint32_t(cells.size())).first->second;
   rows.integer("cell", cell);
-  std::vector<uint32_t> &current = rows.integers["current"];
-  current.push_back(1);
-  Last now{uint32_t(points), place.measured};
+  auto point = uint32_t(pairs.points.size() - 1);
+  Last now{point, place.measured};
   auto [known, isNew] = last.try_emplace({cell, place.provider, place.variant, place.setting.index}, now);
   if (isNew)
     return;
   bool later = texts.values[known->second.measured] <= row.measured;
-  current[later ? known->second.point : points] = 0;
+  pairs.points[later ? known->second.point : point].isCurrent = false;
   if (later)
     known->second = now;
 }
@@ -174,13 +198,14 @@ PageData::Columns::SettingPlace PageData::Columns::settingOf(const store::Settin
     return place->second;
   store::Setting bare = setting;
   bare.schedule.clear();
+  std::string text = settingText(setting);
   place->second = {settings.index(setting.key(),
                                   [&] {
                                     json document = store::toJson(setting);
-                                    document["text"] = settingText(setting);
+                                    document["text"] = text;
                                     return document;
                                   }),
-                   bareSettings.index(bare.key())};
+                   bareSettings.index(bare.key()), settingTexts.index(text)};
   return place->second;
 }
 
@@ -206,26 +231,44 @@ void PageData::addPoint(const store::Point &point) {
   rows.integer("problem", place.problem);
   rows.integer("setting", place.setting.index);
   rows.integer("starts", c.startsOf(point));
-  place.provider = rows.text("provider", point.provider);
-  place.variant = rows.text("variant", point.variant);
-  rows.text("status", name(point.status));
-  rows.text("reason", point.reason);
-  rows.text("implementation", point.implementation);
-  rows.text("provider_version", point.providerVersion);
-  rows.text("repro", point.repro);
-  place.measured = rows.text("measured", point.measured);
-  rows.number("relative_l2", point.relativeL2);
-  rows.number("max_difference", point.maxDifference);
-  rows.number("prepare_seconds", point.prepareSeconds);
-  rows.number("call_seconds", point.callSeconds);
-  rows.number("other_processors", point.disturbance.otherProcessors);
+  visitFields(point, FieldColumns{rows});
+  place.provider = c.texts.index(point.provider);
+  place.variant = c.texts.index(point.variant);
+  place.measured = c.texts.index(point.measured);
   rows.integer("disturbed", row.disturbed);
   c.addTimes(point, row);
   c.addRoofline(row);
-  c.addPlace(row, place);
   if (!point.figures.empty())
-    c.figures[std::to_string(c.points)] = point.figures;
-  ++c.points;
+    c.figures[std::to_string(points())] = point.figures;
+  bool inSweep = row.op == "model" && row.kind == store::ExperimentKind::bench && row.tookTurns;
+  c.pairs.points.push_back({.timing = row,
+                            .group = {uint32_t(row.kind), place.problem, place.setting.text},
+                            .column = {place.platform, place.provider, place.variant},
+                            .setting = place.setting.index,
+                            .scheduledColumn = scheduledColumnOf(row),
+                            .sameAs = row.status == store::PointStatus::sameAs ? row.reason : "",
+                            .counts = row.counts() && row.op != "kernel", // kernels are compared with nothing
+                            .inSweep = inSweep});
+  c.addPlace(row, place);
+}
+
+/// The times of the points that were added, by start.
+std::function<lab::Starts(size_t)> PageData::Columns::times() const {
+  std::vector<size_t> firstRounds{0}, firstSamples{0};
+  for (uint32_t count : roundCounts)
+    firstRounds.push_back(firstRounds.back() + count);
+  for (uint32_t length : roundLengths)
+    firstSamples.push_back(firstSamples.back() + length);
+  return [=, this](size_t point) {
+    std::vector<std::vector<double>> rounds;
+    for (size_t round = firstRounds[point]; round < firstRounds[point + 1]; ++round)
+      for (size_t sample = firstSamples[round]; sample < firstSamples[round + 1]; ++sample) {
+        if (sample == firstSamples[round])
+          rounds.emplace_back();
+        rounds.back().push_back(double(samples[sample]) * 1e-9);
+      }
+    return lab::byStart(rounds, pairs.points[point].timing.starts, rounds.size());
+  };
 }
 
 void PageData::addTask(const store::TunedTask &task) {
@@ -237,15 +280,7 @@ void PageData::addTask(const store::TunedTask &task) {
     rows.integer("task", index);
     rows.integer("experiment", c.experiments.find(record.experiment).value_or(std::numeric_limits<uint32_t>::max()));
     rows.integer("platform", c.platforms.find(record.platform).value_or(std::numeric_limits<uint32_t>::max()));
-    rows.text("schedule", record.schedule);
-    rows.text("status", name(record.status));
-    rows.text("reason", record.reason);
-    rows.text("verdict", name(record.verdict));
-    rows.text("searcher", record.searcher);
-    rows.text("measured", record.measured);
-    rows.number("seconds", record.seconds);
-    rows.number("build_seconds", record.buildSeconds);
-    rows.number("run_seconds", record.runSeconds);
+    visitFields(record, FieldColumns{rows});
     ++c.records;
   }
 }
@@ -260,7 +295,7 @@ void PageData::addEstimates(const std::string &network, const std::vector<Estima
 
 void PageData::setLabels(const std::vector<store::Label> &labels) { columns->labels = labels; }
 
-size_t PageData::points() const { return columns->points; }
+size_t PageData::points() const { return columns->pairs.points.size(); }
 size_t PageData::experiments() const { return columns->experiments.values.size(); }
 size_t PageData::tuningRecords() const { return columns->records; }
 
@@ -286,6 +321,11 @@ json PageData::document() const {
   if (!ofProblems.empty())
     for (json &problem : problems)
       problem.update(toJson(ofProblems[store::Problem{problem.at("operator"), problem.at("text")}.key()]));
+  json rows = c.rows.document();
+  std::vector<uint32_t> current;
+  for (const PagePoint &point : c.pairs.points)
+    current.push_back(point.isCurrent);
+  rows["current"] = packed(current);
   return {{"schema", pageSchema},
           {"title", c.header.title},
           {"command", c.header.command},
@@ -299,8 +339,9 @@ json PageData::document() const {
           {"starts", starts},
           {"texts", c.texts.values},
           {"points",
-           {{"count", c.points},
-            {"columns", c.rows.document()},
+           {{"count", points()},
+            {"columns", rows},
+            {"pairs", c.pairs.document(c.times())},
             {"figures", c.figures},
             {"round_counts", packed(c.roundCounts)},
             {"round_lengths", packed(c.roundLengths)},

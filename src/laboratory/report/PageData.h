@@ -1,8 +1,9 @@
 // The document that a report page shows: measurements of a store in columns.
 //
-// The document is JSON. report/page/src/data/schema.ts defines its form, and `pageSchema` is its version. Numbers of
-// points are typed arrays in base64, little endian: 100,000 points with ten samples each are one million numbers. Texts
-// of points are indices into one list of texts.
+// The document is JSON; report/page/src/data/schema.ts states its form, and `pageSchema` is its
+// version. Numbers of points are typed arrays in base64, little endian: 100,000 points with ten samples
+// each are one million numbers. Texts of points are indices into one list of texts. Pairs of points are judged here, for
+// every baseline and statistic that the page offers (PagePairs.cpp).
 #pragma once
 
 #include "lab/machine/Machine.h"
@@ -14,7 +15,7 @@
 namespace lathe::report {
 
 /// Version of the document's form; the page accepts no other.
-constexpr int pageSchema = 1;
+constexpr int pageSchema = 2;
 
 struct PageHeader {
   std::string title = {}, command = {}; // title of the report; command that wrote it
@@ -55,8 +56,8 @@ private:
 /// The document as text to be put into an element of a page: nothing in the text can end the element.
 std::string embeddedText(const nlohmann::json &document);
 
-/// Returns the page with the document inside. `page` is the built template, which has `pageDataMarker` once. No text of
-/// the document can end the element that contains it.
+/// Returns the page with the document inside of it: base64 of its JSON, compressed by zlib. `page` is the built template,
+/// which has `pageDataMarker` once.
 std::string pageWith(std::string_view page, const nlohmann::json &document);
 
 /// The text in the page's template that is replaced by the document.

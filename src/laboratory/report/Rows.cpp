@@ -211,27 +211,23 @@ const std::string &scheduleOf(const Row &row) {
   return text ? row.setting.schedule : row.implementation;
 }
 
-/// True if the rows took turns, so that rounds with the same number were measured together.
-static bool inTurns(const Row &a, const Row &b) {
-  return a.tookTurns && a.experiment == b.experiment && a.starts == b.starts && a.rounds.size() == b.rounds.size();
-}
-
 lab::Starts startsOf(const Row &row) { return lab::byStart(row.rounds, row.starts, row.rounds.size()); }
 
+lab::JudgedRatio judgeTimes(const Timing &numerator, const lab::SideTimes &top, const Timing &denominator,
+                            const lab::SideTimes &bottom, double band) {
+  bool inTurns = numerator.tookTurns && numerator.experiment == denominator.experiment &&
+                 numerator.starts == denominator.starts && top.rounds.size() == bottom.rounds.size();
+  lab::JudgedRatio judged =
+      lab::besideOverhead(inTurns ? lab::judgeInTurns(top, bottom, band) : lab::judgeApart(top, bottom, band),
+                          {top.median, numerator.callSeconds}, {bottom.median, denominator.callSeconds});
+  // Without turns, what other programs did is in the ratio.
+  if (!inTurns && (numerator.disturbed || denominator.disturbed))
+    judged.verdict = lab::Verdict::ambiguous;
+  return judged;
+}
+
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band) {
-  if (!inTurns(numerator, denominator)) {
-    lab::JudgedRatio judged =
-        lab::besideOverhead(lab::judgeApart(startsOf(numerator), startsOf(denominator), band),
-                            {numerator.median, numerator.callSeconds}, {denominator.median, denominator.callSeconds});
-    if (numerator.disturbed || denominator.disturbed) // the ratio includes the disturbance; in turns it would cancel
-      judged.verdict = lab::Verdict::ambiguous;
-    return judged;
-  }
-  std::vector<size_t> starts = numerator.starts;
-  if (starts.empty())
-    starts = {numerator.rounds.size()};
-  return lab::judgePair({numerator.rounds, numerator.callSeconds}, {denominator.rounds, denominator.callSeconds},
-                        starts, {}, {}, band);
+  return judgeTimes(numerator, startsOf(numerator), denominator, startsOf(denominator), band);
 }
 
 json identityJson(const Row &row) {

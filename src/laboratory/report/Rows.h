@@ -15,23 +15,27 @@
 
 namespace lathe::report {
 
-struct Row {
+/// How a row was timed: what comparisons need beside its times.
+struct Timing {
+  std::string experiment;            // uuid
+  std::vector<size_t> starts;        // rounds of each start of the process; empty: one start
+  bool tookTurns = false;            // timed in turns with the other rows of its experiment
+  std::optional<double> callSeconds; // a call of the provider that computes one element
+  bool disturbed = false;            // other programs ran meanwhile (lab/machine/Disturbance.h)
+};
+
+struct Row : Timing {
   store::ExperimentKind kind = store::ExperimentKind::ops;
-  std::string experiment;   // uuid of the experiment
-  std::string platform;     // key of the platform
-  std::string platformName; // name of the platform (PlatformNames.h); "" if all rows are of one platform
+  std::string platform;     // key
+  std::string platformName; // PlatformNames.h; "" if all rows are of one platform
   std::string op, problem;
   std::string provider, variant;
   store::Setting setting;
   std::string measured; // date and time in UTC, "2026-01-02T00:00:00.000000Z"
   store::PointStatus status = store::PointStatus::passed;
   std::string reason, implementation, repro;
-  std::vector<std::vector<double>> rounds; // seconds of each sample, by round
-  std::vector<size_t> starts;              // rounds of each start of the process; empty: one start
-  bool tookTurns = false;                  // timed in turns with the other rows of the experiment
-  double median = 0;                       // median of all samples in seconds; 0: no samples
-  std::optional<double> callSeconds;       // seconds of a call of the provider that computes only one element
-  bool disturbed = false;                  // other programs ran at the same time (lab/machine/Disturbance.h)
+  std::vector<std::vector<double>> rounds; // seconds
+  double median = 0;                       // seconds, of all samples; 0: no samples
 
   // Means per run over the samples that have the counter; empty if none has.
   std::optional<double> cpuSeconds, cycles, instructions, cacheMisses, gigahertz;
@@ -89,11 +93,15 @@ const std::string &scheduleOf(const Row &row);
 /// The times of a row, grouped by starts of the process.
 lab::Starts startsOf(const Row &row);
 
-/// Judges the ratio of two times; both rows must count. Rows measured in turns (one experiment with turns, equal starts
-/// and rounds) are judged by lab::judgePair, like in the verb that measured them. Other rows are judged by
-/// lab::judgeApart, which treats a start as one observation. Neither gives a verdict for fewer than three starts. A
-/// difference that the cost of calls may explain is ambiguous (lab::besideOverhead).
+/// Judges the ratio of two times; both rows must count. Rows measured in turns (one experiment with
+/// turns, equal starts and rounds) are judged by lab::judgeInTurns, as the verb that measured them does.
+/// Other rows are judged by lab::judgeApart, which takes a start for one observation. Neither has a
+/// verdict with fewer than three starts. A difference that the cost of calls may explain is ambiguous
+/// (lab::besideOverhead).
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band = lab::indifference);
+/// The same for rows whose times are at hand, by the statistic of these times.
+lab::JudgedRatio judgeTimes(const Timing &numerator, const lab::SideTimes &top, const Timing &denominator,
+                            const lab::SideTimes &bottom, double band = lab::indifference);
 
 /// A note for readers: "3 of 10 points are not verified here: ..."; "" if all points are verified here.
 std::string unverifiedNote(const std::vector<Row> &rows);

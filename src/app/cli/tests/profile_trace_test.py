@@ -9,7 +9,7 @@ import xml.etree.ElementTree
 import numpy as np
 
 from fixture import LATHE, Cli, main, network
-from report_store import HOSTILE
+from report_store import HOSTILE, document_of
 
 # A branch, and a loop whose body has a loop of its own.
 CONTROL = """
@@ -254,9 +254,7 @@ class Trace(Cli):
         self.assertRegex(made.stdout, r"hostile.html: page\ndrawn: \d+ plots\n")
         self.assertFalse(os.path.exists(store))
         with open(self.path("hostile.html"), encoding="utf-8") as file:
-            data = re.search(r'<script type="application/json" id="lathe-data">(.*?)</script>', file.read(), re.S)[1]
-        self.assertNotIn("<", data)
-        document = json.loads(data)
+            document = document_of(file.read())
         experiment, = document["experiments"]
         self.assertTrue(experiment["detail"]["graph"]["edges"])
         kernels = [problem["detail"] for problem in document["problems"] if problem["operator"] == "kernel"]

@@ -1,12 +1,21 @@
 """A store with points of every kind and its page, for the tests of `lathe report`."""
+import base64
 import json
 import os
+import re
 import sqlite3
 import subprocess
+import zlib
 
 from fixture import LATHE, Cli, network
 
 HOSTILE = "<img src=x onerror=window.hacked=1></script><script>window.hacked=2</script>"
+
+
+def document_of(page):
+    """The document inside of a page, which its file has compressed."""
+    data = re.search(r'<script type="application/json" id="lathe-data">([A-Za-z0-9+/=]+)</script>', page)[1]
+    return json.loads(zlib.decompress(base64.b64decode(data)))
 
 
 class Rows:

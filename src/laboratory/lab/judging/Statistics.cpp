@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 namespace lathe::lab {
@@ -60,17 +61,31 @@ double meanAt(std::span<const double> samples, std::span<const size_t> indices) 
   return sum / double(indices.size());
 }
 
-Summary summarize(std::span<const double> samples) {
+/// The statistics of sorted values that pages show (shownStatistics).
+static Summary shownOf(const std::vector<double> &values) {
   Summary summary;
-  if (samples.empty())
+  if (values.empty())
     return summary;
-  auto values = sorted(samples);
-  auto n = double(values.size());
+  size_t middle = values.size() / 2;
   summary.count = values.size();
   summary.min = values.front();
   summary.max = values.back();
+  summary.median = values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  summary.mean = std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
+  summary.p05 = percentileOfSorted(values, 5);
+  summary.p25 = percentileOfSorted(values, 25);
+  summary.p75 = percentileOfSorted(values, 75);
+  summary.p95 = percentileOfSorted(values, 95);
+  return summary;
+}
+
+Summary summarize(std::span<const double> samples) {
+  auto values = sorted(samples);
+  Summary summary = shownOf(values);
+  if (samples.empty())
+    return summary;
+  auto n = double(values.size());
   summary.median = percentileOfSorted(values, 50);
-  summary.mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
   double squares = 0;
   std::vector<double> deviations;
   for (double value : values) {
@@ -79,10 +94,6 @@ Summary summarize(std::span<const double> samples) {
   }
   summary.standardDeviation = values.size() > 1 ? std::sqrt(squares / (n - 1)) : 0;
   summary.deviation = medianInPlace(deviations);
-  summary.p05 = percentileOfSorted(values, 5);
-  summary.p25 = percentileOfSorted(values, 25);
-  summary.p75 = percentileOfSorted(values, 75);
-  summary.p95 = percentileOfSorted(values, 95);
   summary.p99 = percentileOfSorted(values, 99);
   return summary;
 }
@@ -107,30 +118,6 @@ Interval medianInterval(std::span<const double> samples, double confidence) {
   return {values[k - 1], values[values.size() - k]};
 }
 
-/// Medians of the rounds of all starts.
-static std::vector<double> mediansOfRounds(const Starts &starts) {
-  std::vector<double> medians;
-  for (auto &start : starts)
-    for (auto &round : start)
-      medians.push_back(median(round));
-  return medians;
-}
-
-static std::vector<double> allSamples(const Starts &starts) {
-  std::vector<double> samples;
-  for (auto &start : starts)
-    for (auto &round : start)
-      samples.insert(samples.end(), round.begin(), round.end());
-  return samples;
-}
-
-static std::vector<double> mediansOfStarts(const Starts &starts) {
-  std::vector<double> medians;
-  for (auto &start : starts)
-    medians.push_back(median(allSamples({start})));
-  return medians;
-}
-
 static Interval rangeOf(std::span<const double> values) {
   if (values.empty())
     return {};
@@ -145,14 +132,54 @@ static Interval holding(const std::vector<double> &values, double confidence) {
   return {values[outside], values[values.size() - 1 - outside]};
 }
 
-MedianEstimate medianOverStarts(const Starts &starts) {
+/// Merges sorted values into sorted ones.
+static void mergeInto(std::vector<double> &values, const std::vector<double> &more) {
+  std::vector<double> both(values.size() + more.size());
+  std::merge(values.begin(), values.end(), more.begin(), more.end(), both.begin());
+  values = std::move(both);
+}
+
+std::vector<SideTimes> timesBy(const Starts &starts, std::span<const NamedStatistic> statistics) {
+  std::vector<SideTimes> sides(statistics.size());
+  /// Appends each statistic of sorted samples to the list `to` of its side; NaN without samples.
+  auto append = [&](std::vector<double> SideTimes::*to, const std::vector<double> &samples) {
+    Summary summary = shownOf(samples);
+    for (size_t i = 0; i < sides.size(); ++i)
+      (sides[i].*to).push_back(samples.empty() ? NAN : summary.*statistics[i].statistic);
+  };
+  std::vector<double> all;
+  for (auto &start : starts) {
+    std::vector<double> pooled;
+    for (auto &round : start) {
+      std::vector<double> samples = sorted(round);
+      append(&SideTimes::rounds, samples);
+      mergeInto(pooled, samples);
+    }
+    append(&SideTimes::starts, pooled);
+    mergeInto(all, pooled);
+  }
+  Summary summary = shownOf(all);
+  for (size_t i = 0; i < sides.size(); ++i) {
+    SideTimes &side = sides[i];
+    side.statistic = statistics[i].statistic;
+    for (auto &start : starts)
+      side.roundsOfStarts.push_back(start.size());
+    side.whole = summary.*side.statistic;
+    side.median = summary.median;
+    side.range = {summary.min, summary.max};
+  }
+  return sides;
+}
+
+SideTimes::SideTimes(const Starts &starts) { *this = std::move(timesBy(starts, {shownStatistics, 1}).front()); }
+
+MedianEstimate medianOverStarts(const SideTimes &side) {
   constexpr size_t enough = 6; // 2 / 2^6 is below 5 %
-  if (starts.size() >= enough)
-    return {holding(sorted(mediansOfStarts(starts)), 0.95)};
-  if (starts.size() > 1)
-    return {rangeOf(mediansOfStarts(starts)), true};
-  std::vector<double> rounds = mediansOfRounds(starts);
-  return {rangeOf(rounds.size() > 1 ? rounds : allSamples(starts)), true};
+  if (side.starts.size() >= enough)
+    return {holding(sorted(side.starts), 0.95)};
+  if (side.starts.size() > 1)
+    return {rangeOf(side.starts), true};
+  return {side.rounds.size() > 1 ? rangeOf(side.rounds) : side.range, true};
 }
 
 static Interval middleOf(std::vector<double> &ratios, double confidence) {
@@ -163,8 +190,8 @@ static Interval middleOf(std::vector<double> &ratios, double confidence) {
 
 namespace {
 
-/// 32-bit random numbers (Marsaglia's xorshift), which are cheap in JavaScript, too: the page of reports draws the same
-/// numbers (report/page/src/data/statistics.ts), so that it shows the same intervals as the analyses.
+/// Random numbers of 32 bits (Marsaglia's xorshift), cheap in JavaScript as well: the page of reports draws the same ones
+/// (report/page/src/data/statistics.ts) for means over the points that its reader has chosen.
 class Drawing {
 public:
   explicit Drawing(uint64_t seed) : state(uint32_t(seed) * first) {
@@ -197,9 +224,9 @@ static RatioEstimate withRange(std::span<const double> numerator, std::span<cons
   return {median(numerator) / median(denominator), {top.low / bottom.high, top.high / bottom.low}, true};
 }
 
-RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, double confidence) {
-  if (std::min(numerator.size(), denominator.size()) >= leastStarts) {
-    std::vector<double> tops = mediansOfStarts(numerator), bottoms = mediansOfStarts(denominator);
+RatioEstimate ratioApart(const SideTimes &numerator, const SideTimes &denominator, double confidence) {
+  const std::vector<double> &tops = numerator.starts, &bottoms = denominator.starts;
+  if (std::min(tops.size(), bottoms.size()) >= leastStarts) {
     RatioEstimate estimate = withRange(tops, bottoms);
     if (!canReject(tops.size(), bottoms.size(), confidence))
       return estimate;
@@ -210,11 +237,11 @@ RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, dou
     std::sort(ratios.begin(), ratios.end());
     return {estimate.ratio, holding(ratios, confidence)};
   }
-  std::vector<double> tops = mediansOfRounds(numerator), bottoms = mediansOfRounds(denominator);
-  if (std::min(tops.size(), bottoms.size()) < 2)
-    tops = allSamples(numerator), bottoms = allSamples(denominator);
-  require(!tops.empty() && !bottoms.empty(), "ratio apart: no samples");
-  return withRange(tops, bottoms);
+  require(!numerator.rounds.empty() && !denominator.rounds.empty(), "ratio apart: no samples");
+  if (std::min(numerator.rounds.size(), denominator.rounds.size()) >= 2)
+    return withRange(numerator.rounds, denominator.rounds);
+  Interval top = numerator.range, bottom = denominator.range;
+  return {numerator.median / denominator.median, {top.low / bottom.high, top.high / bottom.low}, true};
 }
 
 bool canDecideApart(size_t numeratorStarts, size_t denominatorStarts) {
@@ -223,15 +250,14 @@ bool canDecideApart(size_t numeratorStarts, size_t denominatorStarts) {
          canReject(numeratorStarts, denominatorStarts, sureConfidence);
 }
 
-/// The ratio of medians in each round.
-static std::vector<double> ratiosOfRounds(const std::vector<std::vector<double>> &numerator,
-                                          const std::vector<std::vector<double>> &denominator) {
+/// Each round's ratio.
+static std::vector<double> ratiosOfRounds(std::span<const double> numerator, std::span<const double> denominator) {
   require(numerator.size() == denominator.size() && !numerator.empty(), "ratio of medians: {} rounds against {}",
           numerator.size(), denominator.size());
   std::vector<double> ratios;
   for (size_t i = 0; i < numerator.size(); ++i) {
-    require(!numerator[i].empty() && !denominator[i].empty(), "ratio of medians: round {} has no samples", i);
-    ratios.push_back(median(numerator[i]) / median(denominator[i]));
+    ratios.push_back(numerator[i] / denominator[i]);
+    require(!std::isnan(ratios.back()), "ratio of medians: round {} has no samples", i);
   }
   return ratios;
 }
@@ -262,14 +288,22 @@ static int64_t signedRankQuantile(size_t n, double tail) {
   return int64_t(most);
 }
 
-RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
-                                  const std::vector<std::vector<double>> &denominator, double confidence) {
-  auto ratios = ratiosOfRounds(numerator, denominator);
-  std::vector<double> means; // including each with itself
+/// Means of the logarithms of all pairs of `ratios`, each with itself, too, in ascending order.
+static std::vector<double> pairMeans(const std::vector<double> &ratios) {
+  std::vector<double> logarithms, means;
+  for (double ratio : ratios)
+    logarithms.push_back(std::log(ratio));
   for (size_t i = 0; i < ratios.size(); ++i)
     for (size_t j = 0; j <= i; ++j)
-      means.push_back((std::log(ratios[i]) + std::log(ratios[j])) / 2);
+      means.push_back((logarithms[i] + logarithms[j]) / 2);
   std::sort(means.begin(), means.end());
+  return means;
+}
+
+RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
+                                  const std::vector<std::vector<double>> &denominator, double confidence) {
+  auto ratios = ratiosOfRounds(SideTimes({numerator}).rounds, SideTimes({denominator}).rounds);
+  std::vector<double> means = pairMeans(ratios);
   int64_t k = signedRankQuantile(ratios.size(), (1 - confidence) / 2);
   size_t cut = size_t(std::max<int64_t>(0, k)); // sums up to k are rejected, so the interval begins with the (k + 1)th
   cut = std::min(cut, (means.size() - 1) / 2);
@@ -291,32 +325,50 @@ static double studentBelow(double t, int freedom) {
 
 /// The t such that |T| <= t with probability `confidence` in Student's distribution.
 static double studentQuantile(double confidence, int freedom) {
+  thread_local std::map<std::pair<double, int>, double> known; // a page asks for each of its pairs
+  auto [place, isNew] = known.try_emplace({confidence, freedom});
+  if (!isNew)
+    return place->second;
   double low = 0, high = 1e4;
   for (int i = 0; i < 200; ++i) {
     double middle = (low + high) / 2;
     (2 * studentBelow(middle, freedom) - 1 < confidence ? low : high) = middle;
   }
-  return high;
+  return place->second = high;
 }
 
-RatioEstimate ratioOverStarts(const Starts &numerator, const Starts &denominator, double confidence) {
-  require(numerator.size() == denominator.size() && !numerator.empty(), "ratio over starts: {} against {}",
-          numerator.size(), denominator.size());
-  if (numerator.size() < leastStarts) {
-    std::vector<std::vector<double>> top, bottom;
-    for (size_t i = 0; i < numerator.size(); ++i) {
-      top.insert(top.end(), numerator[i].begin(), numerator[i].end());
-      bottom.insert(bottom.end(), denominator[i].begin(), denominator[i].end());
-    }
-    return {rankedRatioInRounds(top, bottom, confidence).ratio, rangeOf(ratiosOfRounds(top, bottom)), true};
+RatioOverStarts::RatioOverStarts(const SideTimes &numerator, const SideTimes &denominator) {
+  require(numerator.starts.size() == denominator.starts.size() && !numerator.starts.empty(),
+          "ratio over starts: {} against {}", numerator.starts.size(), denominator.starts.size());
+  bool ranked = numerator.statistic == &Summary::median;
+  auto rankedRatio = [](const std::vector<double> &ratios) {
+    return std::exp(percentileOfSorted(pairMeans(ratios), 50));
+  };
+  std::span<const double> tops = numerator.rounds, bottoms = denominator.rounds;
+  if (numerator.starts.size() < leastStarts) {
+    std::vector<double> ratios = ratiosOfRounds(tops, bottoms);
+    range = {ranked ? rankedRatio(ratios) : numerator.whole / denominator.whole, rangeOf(ratios), true};
+    return;
   }
-  std::vector<double> logarithms;
-  for (size_t i = 0; i < numerator.size(); ++i)
-    logarithms.push_back(std::log(rankedRatioInRounds(numerator[i], denominator[i], confidence).ratio));
+  for (size_t i = 0; i < numerator.starts.size(); ++i) {
+    size_t above = numerator.roundsOfStarts[i], below = denominator.roundsOfStarts[i];
+    logarithms.push_back(std::log(ranked ? rankedRatio(ratiosOfRounds(tops.first(above), bottoms.first(below)))
+                                         : numerator.starts[i] / denominator.starts[i]));
+    tops = tops.subspan(above), bottoms = bottoms.subspan(below);
+  }
+}
+
+RatioEstimate RatioOverStarts::at(double confidence) const {
+  if (logarithms.empty())
+    return range;
   Summary summary = summarize(logarithms);
   auto n = double(logarithms.size());
   double half = studentQuantile(confidence, int(logarithms.size()) - 1) * summary.standardDeviation / std::sqrt(n);
   return {std::exp(summary.mean), {std::exp(summary.mean - half), std::exp(summary.mean + half)}};
+}
+
+RatioEstimate ratioOverStarts(const SideTimes &numerator, const SideTimes &denominator, double confidence) {
+  return RatioOverStarts(numerator, denominator).at(confidence);
 }
 
 SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds) {

@@ -53,18 +53,48 @@ Interval medianInterval(std::span<const double> samples, double confidence = 0.9
 /// Times of a side in seconds: a list of rounds, each with its repetitions, for every process start.
 using Starts = std::vector<std::vector<std::vector<double>>>;
 
+/// What stands for the time of a set of samples.
+using Statistic = double Summary::*;
+struct NamedStatistic {
+  std::string_view name;
+  Statistic statistic;
+};
+/// The statistics that the page of reports offers for times; the first is the median.
+constexpr NamedStatistic shownStatistics[] = {
+    {"median", &Summary::median},       {"minimum", &Summary::min},  {"mean", &Summary::mean},
+    {"5th percentile", &Summary::p05},  {"quartile", &Summary::p25}, {"third quartile", &Summary::p75},
+    {"95th percentile", &Summary::p95},
+};
+
+/// The times of one side by one statistic: all that comparisons need. A round or start without samples is NaN.
+struct SideTimes {
+  SideTimes() = default;
+  /// By the median.
+  SideTimes(const Starts &starts);
+
+  Statistic statistic = &Summary::median;
+  std::vector<double> rounds; // of each round, start by start
+  std::vector<double> starts; // of all samples of each start
+  std::vector<size_t> roundsOfStarts;
+  double whole = 0;  // of all samples
+  double median = 0; // of all samples
+  Interval range;    // of all samples
+};
+/// The times of a side by each of the statistics.
+std::vector<SideTimes> timesBy(const Starts &starts, std::span<const NamedStatistic> statistics);
+
 /// An estimate of a median time from several process starts.
 struct MedianEstimate {
   Interval interval;
   bool isRange = false; // too few starts: `interval` is only the range of the measurements
 };
 
-/// Interval that contains 95 % of the medians of the process starts (all, if there are fewer than 40 starts). The unit
-/// is the start, because the memory placement of a process affects all its runs. More starts do not make it narrower:
-/// the starts of one run are close in time, so they say little about another run (docs/measuring.md). With fewer than 6
-/// starts it is only a range; for one start the range of the medians of its rounds; for one round the range of its
-/// samples. No samples: zero.
-MedianEstimate medianOverStarts(const Starts &starts);
+/// Interval that holds 95 % of the medians of the process starts (of fewer than 40 starts: all), because what the
+/// memory of a process changes lasts as long as the process. It does not become narrower with more starts: the starts
+/// of one run are close in time, so they say little about another run (docs/measuring.md). With fewer than 6 starts it
+/// is called a range; of one start it is the range of the medians of its rounds; of one round the range of its samples.
+/// No samples: zero.
+MedianEstimate medianOverStarts(const SideTimes &side);
 
 struct RatioEstimate {
   double ratio = 0;     // numerator / denominator; the function that returns the estimate says of what
@@ -85,12 +115,24 @@ struct RatioEstimate {
 RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
                                   const std::vector<std::vector<double>> &denominator, double confidence = 0.95);
 
-/// Ratio over several process starts (element i of each: the rounds of start i), as proposed by Kalibera and Jones
-/// ("Rigorous benchmarking in reasonable time", 2013): the placement of a process in memory changes times by a few
-/// percent, which no number of rounds averages out. Each start gives its Hodges-Lehmann ratio. The estimate is their
-/// geometric mean, with Student's interval over the starts. With fewer than three starts it is the Hodges-Lehmann ratio
-/// of all rounds, with the range of the ratios of the rounds.
-RatioEstimate ratioOverStarts(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
+/// Ratio over several process starts, which both sides have in equal number, as proposed by
+/// Kalibera and Jones ("Rigorous benchmarking in reasonable time", 2013): the placement of a
+/// process in memory changes times by a few percent, which no number of rounds averages out. Each
+/// start gives its Hodges-Lehmann ratio. The estimate is their geometric mean, with Student's
+/// interval over the starts. With fewer than three starts it is the Hodges-Lehmann ratio of all
+/// rounds, with the range of the ratios of the rounds. For another statistic than the median, the ratio of the starts'
+/// (of all samples') statistics replaces the Hodges-Lehmann ratio.
+RatioEstimate ratioOverStarts(const SideTimes &numerator, const SideTimes &denominator, double confidence = 0.95);
+/// The same for several confidences.
+class RatioOverStarts {
+public:
+  RatioOverStarts(const SideTimes &numerator, const SideTimes &denominator);
+  RatioEstimate at(double confidence) const;
+
+private:
+  std::vector<double> logarithms; // of the ratio of each start; empty: too few starts
+  RatioEstimate range;            // then
+};
 
 /// Ratio of two sets of starts that took no turns together. With three or more starts on both sides it is the ratio of
 /// the medians of the starts' medians, and the interval contains `confidence` of the ratios of all pairs of starts. A
@@ -99,7 +141,7 @@ RatioEstimate ratioOverStarts(const Starts &numerator, const Starts &denominator
 /// all starts of one side were faster, the exact Mann-Whitney test could not reject equality.) With fewer than three
 /// starts it is the ratio of the medians of all rounds with their range (of all samples, if a side has one round).
 /// Throws Error if a side has no samples.
-RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
+RatioEstimate ratioApart(const SideTimes &numerator, const SideTimes &denominator, double confidence = 0.95);
 
 /// Smallest number of process starts per side for any verdict: with fewer, the difference between starts is unknown.
 constexpr size_t leastStarts = 3;

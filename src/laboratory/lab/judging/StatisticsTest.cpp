@@ -81,14 +81,14 @@ TEST(Statistics, medianOverStartsTakesAStartForOneObservation) {
   EXPECT_FALSE(six.isRange);
   EXPECT_DOUBLE_EQ(six.interval.low, 0.95);
   EXPECT_DOUBLE_EQ(six.interval.high, 1.05);
-  MedianEstimate one = medianOverStarts({{{1, 2, 3}, {4, 5, 6}}}); // its rounds
+  MedianEstimate one = medianOverStarts(Starts{{{1, 2, 3}, {4, 5, 6}}}); // its rounds
   EXPECT_TRUE(one.isRange);
   EXPECT_DOUBLE_EQ(one.interval.low, 2);
   EXPECT_DOUBLE_EQ(one.interval.high, 5);
-  MedianEstimate round = medianOverStarts({{{1, 2, 3}}}); // its samples
+  MedianEstimate round = medianOverStarts(Starts{{{1, 2, 3}}}); // its samples
   EXPECT_TRUE(round.isRange);
   EXPECT_DOUBLE_EQ(round.interval.high, 3);
-  EXPECT_EQ(medianOverStarts({}).interval.high, 0);
+  EXPECT_EQ(medianOverStarts(Starts()).interval.high, 0);
 }
 
 /// Two runs of one program whose starts differ by 2 %, with little variation inside a start: their 95 % intervals
@@ -213,7 +213,7 @@ TEST(Statistics, roundsCancelCommonDrift) {
   EXPECT_NEAR(estimate.ratio, 1.1, 0.02);
   EXPECT_LT(estimate.interval.high - estimate.interval.low, 0.06);
   EXPECT_GT(estimate.interval.low, 1);
-  RatioEstimate apart = ratioApart({a}, {b}); // without using the turns
+  RatioEstimate apart = ratioApart(Starts{a}, Starts{b}); // as if there had been no turns
   EXPECT_GT(apart.interval.high - apart.interval.low, estimate.interval.high - estimate.interval.low);
 }
 

@@ -83,16 +83,16 @@ JudgedRatio besideOverhead(JudgedRatio judged, const SideTime &numerator, const 
   return judged;
 }
 
-JudgedRatio judgeInTurns(const Starts &numerator, const Starts &denominator, double band) {
-  RatioEstimate ratio = ratioOverStarts(numerator, denominator, shownConfidence);
-  return {ratio, verdictOn(ratio, ratioOverStarts(numerator, denominator, sureConfidence), band), false,
-          numerator.size() < leastStarts};
+JudgedRatio judgeInTurns(const SideTimes &numerator, const SideTimes &denominator, double band) {
+  RatioOverStarts over(numerator, denominator);
+  RatioEstimate ratio = over.at(shownConfidence);
+  return {ratio, verdictOn(ratio, over.at(sureConfidence), band), false, numerator.starts.size() < leastStarts};
 }
 
-JudgedRatio judgeApart(const Starts &numerator, const Starts &denominator, double band) {
+JudgedRatio judgeApart(const SideTimes &numerator, const SideTimes &denominator, double band) {
   RatioEstimate ratio = ratioApart(numerator, denominator, shownConfidence);
   return {ratio, verdictOn(ratio, ratioApart(numerator, denominator, sureConfidence), band, beyondApart), false,
-          !canDecideApart(numerator.size(), denominator.size())};
+          !canDecideApart(numerator.starts.size(), denominator.starts.size())};
 }
 
 } // namespace lathe::lab

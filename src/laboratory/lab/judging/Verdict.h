@@ -63,13 +63,13 @@ bool withinOverhead(const SideTime &a, const SideTime &b);
 JudgedRatio besideOverhead(JudgedRatio judged, const SideTime &numerator, const SideTime &denominator);
 
 /// Judges sides measured in turns by ratioOverStarts. Throws its errors.
-JudgedRatio judgeInTurns(const Starts &numerator, const Starts &denominator, double band = indifference);
+JudgedRatio judgeInTurns(const SideTimes &numerator, const SideTimes &denominator, double band = indifference);
 
 /// The distance from 1 that the 99.5 % interval needs for faster or slower if the sides took no turns, because changes
 /// of the machine between the sides do not cancel. Half of the band, chosen with bench/apart.py (docs/measuring.md).
 constexpr double beyondApart = indifference / 2;
 
-/// Judges two sides that took no turns together by ratioApart.
-JudgedRatio judgeApart(const Starts &numerator, const Starts &denominator, double band = indifference);
+/// Judges two sides that had no turns together by ratioApart.
+JudgedRatio judgeApart(const SideTimes &numerator, const SideTimes &denominator, double band = indifference);
 
 } // namespace lathe::lab

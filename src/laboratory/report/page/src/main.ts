@@ -3,6 +3,7 @@ import "./style/page.css";
 import "./style/parts.css";
 import "./style/live.css";
 import "./style/narrow.css";
+import { bytesOf } from "./data/columns";
 import { Dataset } from "./data/dataset";
 import type { CompareDocument, ErrorDocument, IndexDocument, Live } from "./data/live";
 import type { Document } from "./data/schema";
@@ -12,7 +13,7 @@ import { startIndex } from "./live/index";
 import { startLiveReport } from "./live/report";
 import { startApp } from "./ui/app";
 import { h } from "./ui/dom";
-import { themeButton } from "./ui/theme";
+import { pageHeader } from "./ui/theme";
 import { later } from "./ui/work";
 
 declare global {
@@ -29,12 +30,7 @@ const isReport = (document: AnyDocument): document is Document & { live?: Live }
 function startError(host: HTMLElement, { message, status }: ErrorDocument): void {
   const again = status >= 500; // nothing is wrong with the address
   host.replaceChildren(
-    h(
-      "header",
-      { class: "top" },
-      h("div", {}, h("h1", {}, again ? "This page cannot be shown now" : "There is no such page"), h("p", {}, message)),
-      themeButton(() => {}),
-    ),
+    pageHeader(again ? "This page cannot be shown now" : "There is no such page", message),
     h(
       "main",
       {},
@@ -59,11 +55,18 @@ function show(host: HTMLElement, document: AnyDocument): Dataset | undefined {
   return undefined;
 }
 
-function start(): void {
+/** Files have the document compressed, `lathe serve` sends it as JSON. */
+async function documentOf(text: string): Promise<AnyDocument> {
+  if (text.startsWith("{")) return JSON.parse(text) as AnyDocument;
+  if (!("DecompressionStream" in window)) throw new Error("it needs a browser of May 2023 or later");
+  return new Response(new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+}
+
+async function start(): Promise<void> {
   const host = document.getElementById("app")!,
     element = document.getElementById("lathe-data")!;
   try {
-    const content = JSON.parse(element.textContent ?? "") as AnyDocument;
+    const content = await documentOf(element.textContent ?? "");
     element.remove(); // its text is in memory once
     const data = show(host, content);
     const report = (window.latheReport = { data, painted: NaN });
@@ -79,4 +82,4 @@ function start(): void {
   }
 }
 
-start();
+void start();

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { load } from "./load.mjs";
 
 const { Dataset } = await load("data/dataset.ts");
-const { judge } = await load("data/statistics.ts");
+const { judgementOf } = await load("data/cells.ts");
 
 const data = new Dataset(JSON.parse(readFileSync(process.argv[2], "utf8")));
 const groups = new Map();
@@ -18,7 +18,7 @@ for (const points of groups.values())
   for (const before of points)
     for (const after of points)
       if (data.experiment(before).uuid !== data.experiment(after).uuid) {
-        const { ratio, low, high, isRange, verdict } = judge(data, before, after);
+        const { ratio, low, high, isRange, verdict } = judgementOf(data, before, after);
         found.push({
           before: data.experiment(before).uuid,
           after: data.experiment(after).uuid,

@@ -8,7 +8,7 @@ const { curves } = await load("charts/curves.ts");
 const { markedBaseline, speedups } = await load("charts/speedups.ts");
 const { figuresText, firstRows } = await load("data/networks.ts");
 const { settingFacts } = await load("data/settings.ts");
-const { judge } = await load("data/statistics.ts");
+const { Judgements } = await load("data/judged.ts");
 const { statisticOf, statistics } = await load("data/dataset.ts");
 const { matches, speedupsOver, cellsAcrossPlatforms } = await load("data/cells.ts");
 const { visibleIn } = await load("data/visible.ts");
@@ -19,7 +19,7 @@ const { linesOf } = await load("data/axes.ts");
 const looks = [false, true].map((dark) => ({ dark, width: 900, still: true }));
 const packed = (values, type) => ({
   type,
-  data: Buffer.from((type === "u32" ? Uint32Array : Float64Array).from(values).buffer).toString("base64"),
+  data: Buffer.from({ u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array }[type].from(values).buffer).toString("base64"),
 });
 
 const tests = {
@@ -142,11 +142,9 @@ const tests = {
       unverified: new Set([`log${mark}`]),
       columnText: (point) => columns[point % 3],
       scheduledText: (point) => columns[point % 3],
-      number: () => 1,
-      rounds: () => [Float64Array.of(1, 2, 3)],
-      startsOf: () => [],
-      column: (name) => (name === "experiment" ? [0, 1, 2, 3, 4, 5, 6] : [0, 0, 0, 0, 0, 0, 0]),
-      experiment: () => ({ in_turns: false, platform: 0 }),
+      time: () => 1,
+      judgements: { of: () => undefined },
+      experiment: () => ({ platform: 0 }),
       document: { platforms: [{ name: "X" }] },
       statistic: "median",
       count: 7,
@@ -240,49 +238,32 @@ const tests = {
     );
   },
 
-  async "ratios are those of the chosen statistic, and few starts have a range"() {
-    // Six starts each; the second point has the same minima, and every other sample takes twice as long.
-    const sides = [0, 1].map((slow) =>
-      Array.from({ length: 12 }, (_round, round) => Float64Array.of(100 + round, 100 + round, 100 + round).map((time, i) => (slow && i ? 2 * time : time))),
-    );
-    const data = (statistic, starts) => ({
-      statistic,
-      rounds: (point) => sides[point],
-      startsOf: () => starts,
-      column: (name) => (name === "experiment" ? [0, 1] : [0, 0]),
-      experiment: () => ({ in_turns: true }),
-      number: () => NaN,
+  async "judgements are read in both directions"() {
+    const distance = (value) => 1 + Math.round(1300 * (Math.log2(value) + 20));
+    const columns = (...both) => ({
+      verdicts: packed(both, "u8"),
+      ratios: packed([0, 0x8000 + distance(1), distance(1)], "u16"),
+      lows: packed(both.map(() => distance(0.5)), "u16"),
+      highs: packed(both.map(() => distance(0.25)), "u16"),
     });
-    const six = [2, 2, 2, 2, 2, 2];
-    const median = judge(data("median", six), 1, 0);
-    assert.deepEqual([median.verdict, median.because, median.isRange, Math.round(median.ratio * 10)], ["faster", "", false, 20]);
-    const least = judge(data("minimum", six), 1, 0);
-    assert.equal(least.ratio, 1);
-    for (const starts of [[], [6, 6]]) {
-      const few = judge(data("median", starts), 1, 0);
-      assert.deepEqual([few.verdict, few.because, few.isRange], ["ambiguous", "too few starts", true]);
-      assert(few.low < few.ratio && few.ratio < few.high);
-    }
-    assert.equal(judge(data("median", [4, 4, 4]), 1, 0).because, "too few starts"); // three of each are no proof
-    // The reasons, in the order in which lab/judging/Verdict.cpp gives them.
-    const disturbed = { column: (name) => (name === "experiment" ? [0, 1] : name === "disturbed" ? [0, 1] : [0, 0]) },
-      turns = { column: (name) => (name === "disturbed" ? [0, 1] : [0, 0]) },
-      wide = { rounds: (point) => sides[0].map((round, i) => round.map((time) => (point ? time * (i % 4 < 2 ? 0.6 : 2) : time))) },
-      calls = { number: (point, name) => (name === "median" ? [1, 2][point] : name === "call_seconds" ? [0, 1][point] : NaN) };
-    const reason = (starts, ...changes) => {
-      const judged = judge(Object.assign(data("median", starts), ...changes), 1, 0);
-      return judged.verdict === "ambiguous" ? judged.because : judged.verdict;
+    const judgements = new Judgements({
+      partners: packed([0, 2, 1, 0], "u8"),
+      others: packed([2, 3, 3], "u8"),
+      judged: { median: columns(1 + 7 * 0 + 1, 0, 0), minimum: columns(1 + 7 * 3 + 6, 1 + 7 * 2 + 2, 1) },
+    });
+    const read = (...pair) => {
+      const { ratio, low, high, ...rest } = judgements.of(...pair);
+      return [...[ratio, low, high].map((value) => Number(value.toFixed(3))), rest];
     };
-    assert.equal(reason(six), "faster");
-    assert.equal(reason(six, disturbed), "disturbed");
-    assert.equal(reason(six, turns), "faster"); // in turns both had the same disturbance
-    assert.equal(reason([4, 4, 4], turns), "faster");
-    assert.equal(reason([6, 6], turns), "too few starts");
-    assert.equal(reason([6, 6], disturbed), "too few starts");
-    assert.equal(reason(six, calls), "call overhead");
-    assert.equal(reason(six, calls, disturbed), "call overhead");
-    assert.equal(reason(six, wide), "wide interval");
-    assert.equal(reason(six, wide, turns), "disturbed");
+    const because = (verdict, because = "", isRange = false) => ({ isRange, verdict, because, withinOverhead: because === "call overhead" });
+    assert.deepEqual(read(1, 2, "median", 2), [2, 1.414, 2.378, because("faster")]);
+    assert.deepEqual(read(2, 1, "median", 0.5), [0.5, 0.42, 0.707, because("slower")]);
+    assert.deepEqual(read(1, 3, "median", 4), [2, 1.414, 2.378, because("ambiguous", "too few starts", true)]);
+    assert.deepEqual(read(3, 2, "median", 1), [0.5, 0.42, 0.707, because("ambiguous", "too few starts", true)]);
+    assert.deepEqual(read(1, 2, "minimum", 1)[3], because("ambiguous", "call overhead"));
+    assert.deepEqual(read(2, 1, "minimum", 1)[3], because("ambiguous", "wide interval"));
+    assert.deepEqual(read(3, 1, "minimum", 1)[3], because("same"));
+    for (const pair of [[0, 1], [0, 3], [1, 1]]) assert.equal(judgements.of(...pair, "median", 1), undefined);
   },
 
   async "a baseline on one platform is compared with all"() {

@@ -1,6 +1,6 @@
 // Lines over steps: segments of a network, trials of a search, and extents of a problem.
 import { axis, base, colour, dashes, fit, hover, inks, legend, shape, tip, type Look, type Mark, type Plot } from "./plot";
-import { digits, tick, time } from "../data/format";
+import { digits, tick, time, unitOf } from "../data/format";
 
 export interface CurvePoint {
   x: number;
@@ -46,7 +46,7 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
   const largest = Math.max(...all),
     least = Math.min(...list.flatMap((curve) => curve.points.map((point) => point.value)).filter((value) => value > 0)),
     logarithmic = axes.logarithmic && largest > 8 * least, // below that a decade leaves the plot empty
-    [factor, unit] = axes.gflops ? [1, "GFLOPS"] : largest >= 1 ? [1, "s"] : largest >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
+    [factor, unit] = axes.gflops ? [1, "GFLOPS"] : unitOf(largest);
   const series: object[] = [],
     shown = (value: number) => (axes.gflops ? `${digits(value)} GFLOPS` : time(value)),
     spreadOf = ({ spread, low, high }: CurvePoint): [string, string][] =>
@@ -117,7 +117,6 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
       type: axes.geometric ? "log" : "value",
       ...range,
       name: fit(axes.x, look.width - 76),
-      nameLocation: "middle",
       nameGap: axes.labels ? 98 : 26,
       splitLine: { show: false },
       minInterval: 1,

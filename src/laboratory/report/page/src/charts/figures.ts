@@ -1,6 +1,6 @@
 // Figures of pages of the documentation: plain numbers in, a plot out. bench/ writes their documents.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts/types/dist/shared";
-import { axis, base, colour, inks, legend, round125, shape, type Look, type Plot } from "./plot";
+import { axis, base, colour, guide, inks, legend, round125, shape, type Look, type Plot } from "./plot";
 import { digits } from "../data/format";
 
 export interface Bars {
@@ -29,17 +29,6 @@ const title = (text: string, look: Look) => ({
   left: "center",
   top: 6,
   textStyle: { fontSize: 14, fontWeight: 600, color: inks(look).text },
-});
-const guide = (data: object[], look: Look) => ({
-  type: "line",
-  data: [],
-  markLine: {
-    symbol: "none",
-    silent: true,
-    label: { show: false },
-    lineStyle: { color: inks(look).text, type: "solid", width: 1.2 },
-    data,
-  },
 });
 
 const seriesLegend = (look: Look, series: { name: string }[], left: number) =>
@@ -98,7 +87,7 @@ function bars(figure: Bars, look: Look): Plot {
       splitLine: { show: false },
       axisLabel: { color: ink.text, interval: 0, hideOverlap: false },
     }),
-    series: [...series, guide([{ xAxis: 1 }], look)],
+    series: [...series, guide(look, 1.2, [{ xAxis: 1 }])],
   };
   return { height: height + names.bottom + 40, option, marks: [] };
 }
@@ -121,7 +110,6 @@ function sorted(figure: Sorted, look: Look): Plot {
       min: 0,
       max: 1,
       name: figure.across,
-      nameLocation: "middle",
       nameGap: 16,
       axisLabel: { show: false },
       splitLine: { show: false },
@@ -147,7 +135,7 @@ function sorted(figure: Sorted, look: Look): Plot {
           .sort((a, b) => a - b)
           .map((value, place) => [(place + 0.5) / item.values.length, Math.log2(value)]),
       })),
-      guide([{ yAxis: 0 }], look),
+      guide(look, 1.2, [{ yAxis: 0 }]),
     ],
   };
   return { height: 400 - rowOfLegend + names.bottom, option, marks: [] };
@@ -163,7 +151,6 @@ function scatter(figure: Scatter, look: Look): Plot {
       min: low,
       max: high,
       name,
-      nameLocation: "middle",
       nameGap: gap,
       axisLabel: { formatter: (value: number) => digits(value, 2) },
     });

@@ -32,6 +32,19 @@ export function inks(look: Look) {
     : { text: "#1c2330", muted: "#5d6777", line: "#dfe3ea", surface: "#ffffff", strong: "#000000" };
 }
 
+/** Lines across a plot. */
+export const guide = (look: Look, width: number, data: object[]) => ({
+  type: "line",
+  data: [],
+  markLine: {
+    symbol: "none",
+    silent: true,
+    label: { show: false },
+    lineStyle: { color: inks(look).text, type: "solid", width },
+    data,
+  },
+});
+
 /** Colours that stay apart for eyes with any deficiency (Okabe and Ito), and shapes that tell them apart once more. */
 const light = ["#0072b2", "#d55e00", "#009e73", "#b5528f", "#a87400", "#3a9bd0", "#6b4ba3", "#555f6e"];
 const dark = ["#4aa8e8", "#ff8847", "#2fc99b", "#e592c4", "#eab543", "#8fd2f7", "#b39af0", "#aab4c2"];
@@ -128,7 +141,7 @@ export function hover(option: object, formatter: (item: never) => HTMLElement): 
   known.tooltip = { ...known.tooltip, formatter };
 }
 
-/** Lines and labels of an axis. */
+/** Lines and labels of an axis. A name with a gap stands beside the middle of the axis, else at its end. */
 export function axis(look: Look, more: Record<string, unknown>): Record<string, unknown> {
   const ink = inks(look);
   return {
@@ -137,6 +150,7 @@ export function axis(look: Look, more: Record<string, unknown>): Record<string, 
     axisLabel: { color: ink.muted, fontSize: 11, hideOverlap: true, ...(more.axisLabel as object) },
     splitLine: { lineStyle: { color: ink.line } },
     nameTextStyle: { color: ink.muted, fontSize: 11 },
+    nameLocation: "nameGap" in more ? "middle" : "end",
     ...Object.fromEntries(Object.entries(more).filter(([name]) => name !== "axisLabel")),
   };
 }

@@ -1,7 +1,7 @@
 // A profiled run: its kernels one after the other, and sorted by time.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts/types/dist/shared";
 import { axis, base, colour, hover, inks, legend, shape, tip, type Look, type Mark, type Plot } from "./plot";
-import { digits, percent, shorten, time } from "../data/format";
+import { digits, percent, shorten, time, unitOf } from "../data/format";
 import type { Kernel } from "../data/profiles";
 
 /** What the tips of plots say of a kernel. */
@@ -35,7 +35,6 @@ const timeAxis = (look: Look, name: string, more: object = {}) =>
     type: "value",
     min: 0,
     name,
-    nameLocation: "middle",
     nameGap: 26,
     axisLabel: { formatter: (value: number) => digits(value, 3) },
     ...more,
@@ -49,7 +48,6 @@ const nameAxis = (look: Look, names: string[], width: number, splitLine: object)
     splitLine,
     axisLabel: { color: inks(look).text, width: width - 10, overflow: "truncate", interval: 0 },
   });
-const unitOf = (whole: number): [number, string] => (whole >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"]);
 
 /** Kernels over time, a row for each family. */
 export function timeline(kernels: Kernel[], whole: number, families: string[], look: Look): Plot {
@@ -197,7 +195,7 @@ export function predictions(kernels: Kernel[], families: string[], look: Look): 
     ...base(look),
     legend: names.legend,
     grid: { outerBoundsMode: "none", left: 62, right: 18, top: names.bottom + 28, bottom: 48 },
-    xAxis: log("measured (µs)", { nameLocation: "middle", nameGap: 28 }),
+    xAxis: log("measured (µs)", { nameGap: 28 }),
     yAxis: log("predicted (µs)", {}),
     series,
   };

@@ -214,7 +214,6 @@ export function roofline(data: Dataset, shown: RooflinePoints, colours: Map<stri
       min: low,
       max: high,
       name: `operations per byte${look.width < 640 ? "" : " of compulsory traffic"} (FLOP/byte)${shown.place}`,
-      nameLocation: "middle",
       nameGap: 28,
       axisLabel: { formatter: (value: number) => tick(value, 2) },
     }),

@@ -1,24 +1,23 @@
 // The samples of one point in the order of measuring, rounds apart, with the median and its interval or range.
 import { axis, base, colour, hover, inks, round125, tip, type Look, type Plot } from "./plot";
 import type { Dataset } from "../data/dataset";
-import { digits, time } from "../data/format";
+import { digits, time, unitOf } from "../data/format";
 
 export function samples(data: Dataset, point: number, look: Look): Plot {
   const ink = inks(look),
     rounds = data.rounds(point),
     median = data.number(point, "median");
-  const [factor, unit] = median >= 1 ? [1e-9, "s"] : median >= 1e-3 ? [1e-6, "ms"] : [1e-3, "µs"];
+  const [scale, unit] = unitOf(median);
   const items: [number, number, number][] = [],
     starts: number[] = [];
   rounds.forEach((round, index) => {
     if (index) starts.push(items.length - 0.5);
-    for (const ns of round) items.push([items.length, ns * factor, index + 1]);
+    for (const ns of round) items.push([items.length, ns * 1e-9 * scale, index + 1]);
   });
   // A sample that took many times as long would leave no room for the others.
   const values = items.map((item) => item[1]).sort((a, b) => a - b),
     wide = values[values.length - 1] > 3 * values[0] && values[0] > 0;
-  const scale = factor * 1e9,
-    line = (value: number, type: string) => ({ yAxis: value * scale, lineStyle: { color: ink.text, type } });
+  const line = (value: number, type: string) => ({ yAxis: value * scale, lineStyle: { color: ink.text, type } });
   const option = {
     ...base(look),
     grid: { outerBoundsMode: "none", left: 58, right: 14, top: 24, bottom: 40 },
@@ -27,7 +26,6 @@ export function samples(data: Dataset, point: number, look: Look): Plot {
       min: -0.5,
       max: items.length - 0.5,
       name: "sample, in order; lines divide rounds",
-      nameLocation: "middle",
       nameGap: 24,
       splitLine: { show: false },
       minInterval: 1,

@@ -1,8 +1,8 @@
 // Bars of speedups over a baseline: a row for each cell, a bar for each column, a whisker for the interval.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts/types/dist/shared";
 import { pointTip } from "./points";
-import { axis, base, fit, hover, inks, legend, paint, textWidth, type Look, type Mark, type Paint, type Plot } from "./plot";
-import { judgeOnce, platformOf, type Speedup } from "../data/cells";
+import { axis, base, fit, guide, hover, inks, legend, paint, textWidth, type Look, type Mark, type Paint, type Plot } from "./plot";
+import { judgementOf, platformOf, type Speedup } from "../data/cells";
 import type { Dataset } from "../data/dataset";
 import { interval, notVerified, ratio, statusText, tick, verdictText } from "../data/format";
 
@@ -112,7 +112,7 @@ export function speedups(
     byRow.forEach((row, y) =>
       row.forEach((item, at) => {
         if (nameOf(item.point) !== column) return;
-        const judged = judgeOnce(data, item.baseline, item.point);
+        const judged = judgementOf(data, item.baseline, item.point);
         low = Math.min(low, judged.low);
         high = Math.max(high, judged.high);
         marks.push({
@@ -120,7 +120,7 @@ export function speedups(
           item: items.length,
           point: item.point,
           label: () =>
-            `${column}, ${item.cell.problem}, ${item.cell.context}: ${ratio(judged.ratio)} (${interval(judged.low, judged.high, judged.isRange)}), ${verdictText(judged)}`,
+            `${column}, ${item.cell.problem}, ${item.cell.context}: ${ratio(judged.ratio)} (${interval(judged)}), ${verdictText(judged)}`,
         });
         items.push({
           value: [middles[y], place(judged.ratio), place(judged.low), place(judged.high), at, row.length],
@@ -144,17 +144,6 @@ export function speedups(
   const fits = narrow ? look.width - 38 : labels - 12, // pixels
     ink = inks(look),
     shown = (high < 4 * low ? fineTicks : ticks).filter((tick) => tick >= low * 0.96 && tick <= high * 1.04).map(place);
-  const guide = {
-    type: "line",
-    data: [],
-    markLine: {
-      symbol: "none",
-      silent: true,
-      label: { show: false },
-      lineStyle: { color: ink.text, type: "solid", width: 1 },
-      data: [{ xAxis: 0 }],
-    },
-  };
   const names = {
     type: "custom",
     silent: true,
@@ -198,7 +187,6 @@ export function speedups(
       name: narrow
         ? `speedup over ${baseline}`
         : `speedup over ${baseline} (time of ${baseline} / time)${contexts.size === 1 ? `: ${[...contexts][0]}` : ""}`,
-      nameLocation: "middle",
       nameGap: 26,
       axisLabel: { customValues: shown, formatter: (value: number) => `${tick(2 ** value)}×` },
     }),
@@ -219,12 +207,12 @@ export function speedups(
         width: labels - 10,
       },
     }),
-    series: [...series, guide, ...(narrow ? [names] : [])],
+    series: [...series, guide(look, 1, [{ xAxis: 0 }]), ...(narrow ? [names] : [])],
   };
   hover(option, (item: { data: { value: number[]; point: number; isRange: boolean; verdict: string } }) =>
     pointTip(data, item.data.point, [
       ["speedup", ratio(2 ** item.data.value[1])],
-      ["95 % interval", interval(2 ** item.data.value[2], 2 ** item.data.value[3], item.data.isRange)],
+      ["95 % interval", interval({ low: 2 ** item.data.value[2], high: 2 ** item.data.value[3], isRange: item.data.isRange })],
       ["verdict", item.data.verdict],
     ]),
   );

@@ -3,7 +3,7 @@ import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "ec
 import { pointTip } from "./points";
 import { axis, base, fit, hover, inks, paint, round125, textWidth, type Look, type Mark, type Plot } from "./plot";
 import type { Dataset } from "../data/dataset";
-import { digits, tick } from "../data/format";
+import { digits, tick, unitOf } from "../data/format";
 import { percentile } from "../data/percentile";
 import { density, type Density } from "../data/statistics";
 import type { Cell } from "../data/cells";
@@ -72,16 +72,10 @@ function wholeOf(data: Dataset, cell: Cell, by: Grouping, measure: Measure, colo
     { flops } = data.problem(cell.points[0]);
   const gflops = measure === "gflops" && flops > 0;
   const slowest = Math.max(...[...groups.values()].map((point) => data.time(point)));
-  const [factor, unit]: [number, string] = gflops
-    ? [0, "GFLOPS"]
-    : slowest >= 1
-      ? [1e-9, "s"]
-      : slowest >= 1e-3
-        ? [1e-6, "ms"]
-        : [1e-3, "µs"];
+  const [factor, unit] = gflops ? [0, "GFLOPS"] : unitOf(slowest);
   const violins = [...groups].map(([name, point]): Violin => {
     if (!colours.has(name)) colours.set(name, colours.size);
-    const sorted = Float64Array.from(data.nanoseconds(point), (ns) => (gflops ? flops / ns : ns * factor)).sort();
+    const sorted = Float64Array.from(data.nanoseconds(point), (ns) => (gflops ? flops / ns : ns * 1e-9 * factor)).sort();
     return { name, point, colour: colours.get(name)!, sorted, shape: density(sorted) };
   });
   violins.sort((a, b) => data.time(a.point) - data.time(b.point));
@@ -106,7 +100,7 @@ function valueAxis({ unit, violins }: Panel, look: Look, width: number): Record<
   const low = Math.min(...violins.map(({ shape }) => shape.at[0])),
     high = Math.max(...violins.map(({ shape }) => shape.at[shape.at.length - 1])),
     formatter = (value: number) => tick(value),
-    named = { name: unit, nameLocation: "middle", nameGap: 20 };
+    named = { name: unit, nameGap: 20 };
   if (!(low > 0 && high > 10 * low))
     return axis(look, { type: "value", scale: true, ...named, splitNumber: 3, axisLabel: { formatter } });
   const [min, max] = [round125(low / 1.02, false), round125(high * 1.02, true)],

@@ -1,7 +1,7 @@
 // Cells: points that did the same work under the same conditions, which alone are compared.
-import type { Dataset, Statistic } from "./dataset";
+import type { Dataset } from "./dataset";
 import { problemTitle } from "./format";
-import { judge, type Judged } from "./statistics";
+import type { Judged } from "./judged";
 
 export class Cell {
   readonly points: number[] = [];
@@ -136,15 +136,12 @@ export function speedupsOver(data: Dataset, cells: Cell[], baseline: string): Sp
   return found;
 }
 
-const judged = new WeakMap<Dataset, Map<Statistic, Map<number, Judged>>>();
-/** judge, remembered: time of `top` divided by the time of `bottom`. */
-export function judgeOnce(data: Dataset, top: number, bottom: number): Judged {
-  let all = judged.get(data);
-  if (!all) judged.set(data, (all = new Map()));
-  let known = all.get(data.statistic);
-  if (!known) all.set(data.statistic, (known = new Map()));
-  const key = top * data.count + bottom;
-  let result = known.get(key);
-  if (!result) known.set(key, (result = judge(data, top, bottom)));
-  return result;
+/**
+ * Time of `top` divided by the time of `bottom`, as lathe has judged it. A search may leave points that it has not compared:
+ * of a problem with many schedules it judges the fastest of each column.
+ */
+export function judgementOf(data: Dataset, top: number, bottom: number): Judged {
+  const ratio = data.time(top) / data.time(bottom),
+    none = { ratio, low: ratio, high: ratio, isRange: true, verdict: "ambiguous", because: "not judged", withinOverhead: false } as const;
+  return data.judgements.of(top, bottom, data.statistic, ratio) ?? none;
 }

@@ -1,6 +1,7 @@
 // The measurements of a document, by index of the point.
 import { offsets, unpack, type Numbers } from "./columns";
 import { notVerified, settingTitle, statusText } from "./format";
+import { Judgements } from "./judged";
 import { percentile } from "./percentile";
 import { visible, visibleIn } from "./visible";
 import { schemaVersion, type Document, type Experiment, type Platform, type Problem, type Setting } from "./schema";
@@ -96,6 +97,7 @@ export class Dataset {
   private readonly times = new Map<Statistic, Numbers>();
   private readonly comparable: Uint8Array; // 1: passed or not verified here, with a time
   private readSamples?: Samples;
+  private readJudgements?: Judgements;
   private readonly repros: string[]; // texts as they are
 
   constructor(document: Document) {
@@ -263,6 +265,9 @@ export class Dataset {
   gigabytesPerSecond(point: number): number {
     const { bytes } = this.problem(point);
     return bytes > 0 ? (bytes * 1e-9) / this.timeOf[point] : NaN;
+  }
+  get judgements(): Judgements {
+    return (this.readJudgements ??= new Judgements(this.document.points.pairs));
   }
   figures(point: number): Record<string, number> {
     return this.document.points.figures[point] ?? {};

@@ -13,12 +13,14 @@ export const tick = (value: number, count = 3): string => {
   const text = digits(value, count);
   return /\.\d*0$/.test(text) ? text.replace(/\.?0+$/, "") : text;
 };
+/** How many of the unit that suits a time are one second, and its name. */
+export const unitOf = (seconds: number): [number, string] =>
+  seconds >= 1 ? [1, "s"] : seconds >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
 /** A time with the unit that suits it. */
 export function time(seconds: number): string {
   if (!Number.isFinite(seconds)) return "";
-  const [factor, unit] =
-    seconds >= 1 ? [1, "s"] : seconds >= 1e-3 ? [1e3, "ms"] : seconds >= 1e-6 ? [1e6, "µs"] : [1e9, "ns"];
-  return `${digits(seconds * (factor as number))} ${unit}`;
+  const [factor, unit] = seconds >= 1e-6 ? unitOf(seconds) : [1e9, "ns"];
+  return `${digits(seconds * factor)} ${unit}`;
 }
 export const milliseconds = (seconds: number): string =>
   Number.isFinite(seconds) ? `${digits(seconds * 1e3)} ms` : "";
@@ -81,6 +83,6 @@ export function settingTitle(text: string): string {
 export const verdictText = (judged: { verdict: string; because?: string }): string =>
   judged.because ? `${judged.verdict} (${judged.because})` : judged.verdict;
 /** "0.95 to 1.05" */
-export function interval(low: number, high: number, isRange: boolean): string {
+export function interval({ low, high, isRange }: { low: number; high: number; isRange: boolean }): string {
   return `${low.toFixed(3)} to ${high.toFixed(3)}${isRange ? " (range)" : ""}`;
 }

@@ -1,15 +1,15 @@
-// The document inside of a report page, version 1. report/PageData.cpp writes it.
+// The document inside of a report page, version 2. report/PageData.cpp writes it.
 //
 // Columns are typed arrays in base64, little endian, with one number for each row. A number that is not
 // known is NaN; a column that no row knows is absent. `u32` columns named after a text or a list (provider,
 // problem, ...) hold indices.
 
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 /** Index of a tuning record without a known experiment or platform. */
 export const nobody = 0xffffffff;
 
 export interface Column {
-  type: "u32" | "f64";
+  type: "u8" | "u16" | "u32" | "f64";
   data: string;
 }
 
@@ -67,7 +67,6 @@ export interface Experiment extends Labels {
   started: string;
   finished?: string;
   other_processors?: number;
-  stolen_processors?: number;
 }
 
 export interface Problem extends Labels {
@@ -100,6 +99,13 @@ export interface Estimate {
   difference?: number;
 }
 
+/** Judgements of pairs of points (judged.ts reads them). */
+export interface Pairs {
+  partners: Column; // of each point: its pairs with later points
+  others: Column; // of each pair: the later point
+  judged: Record<string, Record<"verdicts" | "ratios" | "lows" | "highs", Column>>; // by statistic, of each pair
+}
+
 export interface Document {
   schema: number;
   title: string;
@@ -116,6 +122,7 @@ export interface Document {
   points: {
     count: number;
     columns: Record<string, Column>;
+    pairs: Pairs;
     figures: Record<string, Record<string, number>>; // by index of the point
     round_counts: Column; // rounds of each point
     round_lengths: Column; // samples of each round

@@ -1,10 +1,10 @@
 // Two experiments beside each other. The ratios and verdicts come with the data: they are those of `lathe ops diff`.
 import { count, date, digits, interval, problemTitle, ratio, statusText, time, verdictText } from "../data/format";
 import type { Change, CompareDocument, ComparedPoint, ComparedSide } from "../data/live";
-import { choice, commandLine, facts, h, tile } from "../ui/dom";
-import { hasWords, searchField } from "../ui/search";
-import { TableView, type TableColumn } from "../ui/table";
-import { themeButton } from "../ui/theme";
+import { choice, commandLine, facts, filledBody, h, tile, titledSection } from "../ui/dom";
+import { filterForm, hasWords, searchField } from "../ui/search";
+import { numberColumn, TableView, type TableColumn } from "../ui/table";
+import { pageHeader } from "../ui/theme";
 import { follow, FollowState } from "./follow";
 import { reportAddress, shortId } from "./index";
 
@@ -24,16 +24,10 @@ const columns: TableColumn<ComparedPoint>[] = [
   { name: "problem", width: "minmax(17rem, 3fr)", text: (p) => problemTitle(p.problem), full: (p) => p.problem },
   { name: "column", width: "minmax(9rem, 1.3fr)", text: (p) => p.column },
   { name: "setting", width: "minmax(8rem, 1fr)", text: (p) => p.setting_text },
-  { name: "before", width: "6.4rem", numeric: true, text: (p) => time(seconds(p.before?.median_ms)), value: (p) => seconds(p.before?.median_ms) },
-  { name: "after", width: "6.4rem", numeric: true, text: (p) => time(seconds(p.after?.median_ms)), value: (p) => seconds(p.after?.median_ms) },
-  { name: "speedup", width: "6.4rem", numeric: true, text: (p) => ratio(p.ratio ?? NaN), value: (p) => p.ratio ?? NaN },
-  {
-    name: "95 % interval",
-    width: "11rem",
-    numeric: true,
-    text: (p) => (p.ratio ? interval(p.ratio_low!, p.ratio_high!, p.confidence === null) : ""),
-    value: (p) => (p.ratio ? p.ratio_high! - p.ratio_low! : NaN),
-  },
+  numberColumn("before", "6.4rem", (p) => seconds(p.before?.median_ms), time),
+  numberColumn("after", "6.4rem", (p) => seconds(p.after?.median_ms), time),
+  numberColumn("speedup", "6.4rem", (p) => p.ratio ?? NaN, ratio),
+  numberColumn("95 % interval", "11rem", (p) => (p.ratio ? p.ratio_high! - p.ratio_low! : NaN), (_width, p) => interval({ low: p.ratio_low!, high: p.ratio_high!, isRange: p.confidence === null })),
   {
     name: "verdict",
     width: "14.5rem",
@@ -50,7 +44,7 @@ function tiles(data: CompareDocument): HTMLElement {
     "div",
     { class: "tiles" },
     mean
-      ? tile(`${mean.toFixed(3)}×`, "geometric mean of the speedups", interval(data.geometric_mean_low!, data.geometric_mean_high!, !!data.geometric_mean_is_range))
+      ? tile(`${mean.toFixed(3)}×`, "geometric mean of the speedups", interval({ low: data.geometric_mean_low!, high: data.geometric_mean_high!, isRange: !!data.geometric_mean_is_range }))
       : null,
     tile(String(data.faster), "faster"),
     tile(String(data.slower), "slower"),
@@ -105,9 +99,7 @@ function results(data: CompareDocument): { filters: HTMLElement; table: HTMLElem
     told.textContent = `${rows.length.toLocaleString("en")} of ${count(data.points.length, "point")}`;
   };
   const outcomes = [...new Set(data.points.map(outcome))].sort();
-  const filters = h(
-    "form",
-    { class: "filters", role: "search", "aria-label": "Filter", submit: (event: Event) => event.preventDefault() },
+  const filters = filterForm(
     searchField("problem, column, verdict", (words) => {
       text = words;
       show();
@@ -132,12 +124,7 @@ export function startCompare(host: HTMLElement, data: CompareDocument): void {
   document.title = `${names} · Lathe comparison`;
   host.replaceChildren(
     h("a", { class: "skip", href: "#compared" }, "Skip to the points"),
-    h(
-      "header",
-      { class: "top" },
-      h("div", {}, h("h1", {}, `Experiments ${names}`), h("p", {}, [data.live.store, count(data.points.length, "point")].join(" · "))),
-      themeButton(() => {}),
-    ),
+    pageHeader(`Experiments ${names}`, [data.live.store, count(data.points.length, "point")].join(" · ")),
     state.element,
     news,
     h(
@@ -156,27 +143,17 @@ export function startCompare(host: HTMLElement, data: CompareDocument): void {
       "main",
       {},
       h("section", { id: "overview", "aria-label": "Overview" }, h("h2", {}, "Overview"), tiles(data)),
-      h(
-        "section",
-        { id: "compared", "aria-labelledby": "compared-title" },
-        h("h2", { id: "compared-title" }, "Points"),
-        h(
-          "p",
-          { class: "note" },
-          "Time before divided by time after, for points with equal problem, column and setting. The sides were not measured in turns: on a busy machine a ratio contains other changes.",
-        ),
+      titledSection(
+        "compared",
+        "Points",
+        "Time before divided by time after, for points with equal problem, column and setting. The sides were not measured in turns: on a busy machine a ratio contains other changes.",
         warn ? h("p", { class: "note warned" }, warn) : null,
         data.too_few_starts
           ? h("p", { class: "note warned" }, `${count(data.too_few_starts, "point")} cannot be faster or slower: that verdict needs six starts of each side (lathe ops bench --starts 6).`)
           : null,
-        h("div", { class: "section-body filled" }, shown.table),
+        filledBody(shown.table),
       ),
-      h(
-        "section",
-        { id: "sides", "aria-labelledby": "sides-title" },
-        h("h2", { id: "sides-title" }, "Experiments"),
-        h("div", { class: "section-body filled cards" }, card("Before", before), card("After", after)),
-      ),
+      titledSection("sides", "Experiments", "", h("div", { class: "section-body filled cards" }, card("Before", before), card("After", after))),
     ),
   );
   const changed = (change: Change) => {

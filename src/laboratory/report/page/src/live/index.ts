@@ -2,10 +2,10 @@
 import { bytes, count, date, moment, notVerified, outOf, problemTitle, statusText } from "../data/format";
 import type { Change, Entry, IndexDocument, Machine, Model } from "../data/live";
 import { visible, visibleIn } from "../data/visible";
-import { choice, h } from "../ui/dom";
-import { hasWords, searchField } from "../ui/search";
-import { TableView, type TableColumn } from "../ui/table";
-import { themeButton } from "../ui/theme";
+import { choice, filledBody, h, titledSection } from "../ui/dom";
+import { filterForm, hasWords, searchField } from "../ui/search";
+import { numberColumn, TableView, type TableColumn } from "../ui/table";
+import { pageHeader } from "../ui/theme";
 import { follow, FollowState } from "./follow";
 
 /** Least time between two questions for platforms and models, in ms: where one may be new, and where only numbers grow. */
@@ -40,15 +40,9 @@ const experimentColumns: TableColumn<Entry>[] = [
     width: "7rem",
     text: (e) => (e.kind === "imported" ? `${e.kind} (${statusText(notVerified)})` : e.kind),
   },
-  {
-    name: "points",
-    width: "7rem",
-    numeric: true,
-    text: (e) => (e.state === "running" ? outOf(e.points, e.planned_points) : number(e.points)),
-    value: (e) => e.points,
-  },
-  { name: "passed", width: "6rem", numeric: true, text: (e) => number(e.passed), value: (e) => e.passed },
-  { name: "records", width: "6rem", numeric: true, text: (e) => number(e.records), value: (e) => e.records },
+  numberColumn("points", "7rem", (e) => e.points, (points, e) => (e.state === "running" ? outOf(points, e.planned_points) : number(points))),
+  numberColumn("passed", "6rem", (e) => e.passed, number),
+  numberColumn("records", "6rem", (e) => e.records, number),
   { name: "command", width: "minmax(18rem, 3fr)", text: (e) => visible(e.command) },
   { name: "processor", width: "minmax(10rem, 1fr)", text: (e) => e.cpu },
   { name: "lathe", width: "5rem", text: (e) => e.version },
@@ -56,22 +50,22 @@ const experimentColumns: TableColumn<Entry>[] = [
 
 const platformColumns: TableColumn<Machine>[] = [
   { name: "platform", width: "minmax(16rem, 2fr)", text: (p) => p.name, full: (p) => p.key },
-  { name: "cores", width: "4.5rem", numeric: true, text: (p) => number(p.cores), value: (p) => p.cores },
-  { name: "threads", width: "5.8rem", numeric: true, text: (p) => number(p.hardware_threads), value: (p) => p.hardware_threads },
-  { name: "memory", width: "6rem", numeric: true, text: (p) => (p.memory_bytes ? bytes(p.memory_bytes) : ""), value: (p) => p.memory_bytes },
+  numberColumn("cores", "4.5rem", (p) => p.cores, number),
+  numberColumn("threads", "5.8rem", (p) => p.hardware_threads, number),
+  numberColumn("memory", "6rem", (p) => p.memory_bytes, (value) => (value ? bytes(value) : "")),
   { name: "system", width: "minmax(9rem, 1fr)", text: (p) => p.kernel },
   { name: "compiler", width: "minmax(8rem, 1fr)", text: (p) => p.compiler },
-  { name: "experiments", width: "7.6rem", numeric: true, text: (p) => number(p.experiments), value: (p) => p.experiments },
-  { name: "points", width: "6rem", numeric: true, text: (p) => number(p.points), value: (p) => p.points },
+  numberColumn("experiments", "7.6rem", (p) => p.experiments, number),
+  numberColumn("points", "6rem", (p) => p.points, number),
   { name: "last", width: "10.5rem", text: (p) => moment(p.last) },
 ];
 
 const modelColumns: TableColumn<Model>[] = [
   { name: "model", width: "minmax(20rem, 3fr)", text: (m) => problemTitle(m.text), full: (m) => m.text },
   { name: "runtimes", width: "minmax(10rem, 1fr)", text: (m) => m.providers.join(", ") },
-  { name: "experiments", width: "7.6rem", numeric: true, text: (m) => number(m.experiments.length), value: (m) => m.experiments.length },
-  { name: "points", width: "6rem", numeric: true, text: (m) => number(m.points), value: (m) => m.points },
-  { name: "passed", width: "6rem", numeric: true, text: (m) => number(m.passed), value: (m) => m.passed },
+  numberColumn("experiments", "7.6rem", (m) => m.experiments.length, number),
+  numberColumn("points", "6rem", (m) => m.points, number),
+  numberColumn("passed", "6rem", (m) => m.passed, number),
   { name: "last", width: "10.5rem", text: (m) => moment(m.last) },
 ];
 
@@ -112,12 +106,7 @@ class Index {
     },
     8,
   );
-  private readonly models = this.section(
-    "models",
-    "Models",
-    "A row shows the experiments that measured a model.",
-    this.networks.element,
-  );
+  private readonly models = titledSection("models", "Models", "A row shows the experiments that measured a model.", filledBody(this.networks.element));
   private asked = 0; // when the platforms and models were last asked for, in ms
   private asking = 0; // a timer
   private due = 0; // when it ends
@@ -247,9 +236,7 @@ class Index {
         set(value);
         this.show();
       });
-    return h(
-      "form",
-      { class: "filters", role: "search", "aria-label": "Filter", submit: (event: Event) => event.preventDefault() },
+    return filterForm(
       searchField("command, processor, id", (text) => {
         this.text = text;
         this.show();
@@ -259,41 +246,20 @@ class Index {
       this.told,
     );
   }
-  private section(id: string, title: string, note: string, ...children: Node[]): HTMLElement {
-    return h(
-      "section",
-      { id, "aria-labelledby": `${id}-title` },
-      h("h2", { id: `${id}-title` }, title),
-      note ? h("p", { class: "note" }, note) : null,
-      h("div", { class: "section-body filled" }, ...children),
-    );
-  }
   mount(host: HTMLElement, state: FollowState): void {
     const sections = [
-      this.section(
+      titledSection(
         "experiments",
         "Experiments",
         "",
-        h("div", { class: "controls" }, this.open, this.compare, this.clear, this.chosen),
-        this.narrowed,
-        this.table.element,
+        filledBody(h("div", { class: "controls" }, this.open, this.compare, this.clear, this.chosen), this.narrowed, this.table.element),
       ),
-      this.section("platforms", "Platforms", "A row shows the experiments of a machine.", this.machines.element),
+      titledSection("platforms", "Platforms", "A row shows the experiments of a machine.", filledBody(this.machines.element)),
       this.models,
     ];
     host.replaceChildren(
       h("a", { class: "skip", href: "#experiments" }, "Skip to the experiments"),
-      h(
-        "header",
-        { class: "top" },
-        h(
-          "div",
-          {},
-          h("h1", {}, "Measurements"),
-          this.about,
-        ),
-        themeButton(() => {}),
-      ),
+      pageHeader("Measurements", this.about),
       state.element,
       h(
         "div",

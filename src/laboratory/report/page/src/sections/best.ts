@@ -1,9 +1,10 @@
 // The fastest column of each cell.
-import { cellsOf, fastest, judgeOnce, type Cell } from "../data/cells";
-import { digits, interval, problemTitle, ratio, time, verdictText } from "../data/format";
+import { cellsOf, fastest, judgementOf, type Cell } from "../data/cells";
+import { digits, interval, ratio, time, verdictText } from "../data/format";
 import { h } from "../ui/dom";
-import { TableView } from "../ui/table";
+import { numberColumn, TableView } from "../ui/table";
 import type { Section, View } from "../ui/view";
+import { problemColumn } from "./columns";
 
 interface Best {
   cell: Cell;
@@ -29,57 +30,27 @@ export const best: Section = {
   applies: (view) => view.data.count > 0,
   mount(host, view) {
     const { data } = view,
-      judged = (row: Best) => judgeOnce(data, row.next, row.point);
+      lead = (row: Best) => (row.next < 0 ? NaN : data.time(row.next) / data.time(row.point)),
+      judged = (row: Best) => judgementOf(data, row.next, row.point);
     const wins = h("p", { class: "wins" });
     const table = new TableView<Best>(
       "Fastest columns",
       [
-        {
-          name: "problem",
-          width: "minmax(15rem, 3fr)",
-          text: (row) => problemTitle(data.problem(row.point).text),
-          full: (row) => data.problem(row.point).text,
-          value: (row) => data.problem(row.point).text,
-        },
+        problemColumn(data, "problem", "minmax(15rem, 3fr)", (row) => row.point),
         { name: "setting", width: "minmax(9.5rem, 1fr)", text: (row) => data.conditionText(row.point) },
         { name: "platform", width: "minmax(8rem, 1fr)", text: (row) => data.platformText(row.point) },
         { name: "fastest", width: "minmax(8.5rem, 1.2fr)", text: (row) => data.columnText(row.point) },
-        {
-          name: "time",
-          width: "6.2rem",
-          numeric: true,
-          text: (row) => time(data.time(row.point)),
-          value: (row) => data.time(row.point),
-        },
-        {
-          name: "GFLOPS",
-          width: "5.6rem",
-          numeric: true,
-          unit: "GFLOPS",
-          text: (row) => digits(data.gflops(row.point)),
-          value: (row) => data.gflops(row.point),
-        },
+        numberColumn("time", "6.2rem", (row) => data.time(row.point), time),
+        numberColumn("GFLOPS", "5.6rem", (row) => data.gflops(row.point), (value) => digits(value), "GFLOPS"),
         { name: "next", width: "minmax(8.5rem, 1.2fr)", text: (row) => (row.next < 0 ? "" : data.columnText(row.next)) },
-        {
-          name: "next / fastest",
-          width: "8.2rem",
-          numeric: true,
-          value: (row) => (row.next < 0 ? NaN : data.time(row.next) / data.time(row.point)),
-          text: (row) => (row.next < 0 ? "" : ratio(judged(row).ratio)),
-        },
+        numberColumn("next / fastest", "8.2rem", lead, (_lead, row) => ratio(judged(row).ratio)),
         {
           name: "verdict",
           width: "14.5rem",
           text: (row) => (row.next < 0 ? "alone" : verdictText(judged(row))),
           badge: (row) => (row.next < 0 ? "quiet" : judged(row).verdict === "faster" ? "good" : "quiet"),
         },
-        {
-          name: "95 % interval",
-          width: "9.6rem",
-          numeric: true,
-          value: (row) => (row.next < 0 ? NaN : data.time(row.next) / data.time(row.point)),
-          text: (row) => (row.next < 0 ? "" : interval(judged(row).low, judged(row).high, judged(row).isRange)),
-        },
+        numberColumn("95 % interval", "9.6rem", lead, (_lead, row) => interval(judged(row))),
         { name: "schedule", width: "minmax(10rem, 1.4fr)", text: (row) => data.scheduleText(row.point) },
       ],
       (row) => view.open(row.point),

@@ -1,7 +1,7 @@
 // Columns that tables of points share.
 import type { Dataset } from "../data/dataset";
-import { notVerified, time } from "../data/format";
-import type { TableColumn } from "../ui/table";
+import { notVerified, problemTitle, time } from "../data/format";
+import { numberColumn, type TableColumn } from "../ui/table";
 
 export function statusClass(status: string): string {
   return status === "passed"
@@ -12,6 +12,14 @@ export function statusClass(status: string): string {
         ? "warn"
         : "bad";
 }
+
+/** The problem of a row's point, without what goes without saying. */
+export const problemColumn = <Row>(data: Dataset, name: string, width: string, of: (row: Row) => number): TableColumn<Row> => ({
+  ...{ name, width },
+  text: (row) => problemTitle(data.problem(of(row)).text),
+  full: (row) => data.problem(of(row)).text,
+  value: (row) => data.problem(of(row)).text,
+});
 
 /** The setting, without defaults. */
 export const settingColumn = (data: Dataset, width: string): TableColumn<number> => ({
@@ -30,28 +38,14 @@ export const platformColumn = (data: Dataset): TableColumn<number> => ({
 
 /** The time, by the chosen statistic, and the interval of the median over the starts. */
 export const timeColumns = (data: Dataset): TableColumn<number>[] => [
-  {
-    name: "time",
-    width: "6.2rem",
-    numeric: true,
-    text: (point) => time(data.time(point)),
-    value: (point) => data.time(point),
-  },
-  {
-    name: "median: 95 % of the starts",
-    width: "14rem",
-    numeric: true,
-    value: (point) => data.number(point, "high") - data.number(point, "low"),
-    text: (point) =>
-      data.timed(point)
-        ? `${time(data.number(point, "low"))} – ${time(data.number(point, "high"))}${data.isRange(point) ? " (range)" : ""}`
-        : "",
-  },
+  numberColumn("time", "6.2rem", (point) => data.time(point), time),
+  numberColumn("median: 95 % of the starts", "14rem", (point) => data.number(point, "high") - data.number(point, "low"),
+    (_width, point) => `${time(data.number(point, "low"))} – ${time(data.number(point, "high"))}${data.isRange(point) ? " (range)" : ""}`),
 ];
 
-export const statusColumn = (data: Dataset): TableColumn<number> => ({
+export const statusColumn = <Row>(data: Dataset, of: (row: Row) => number): TableColumn<Row> => ({
   name: "status",
   width: "9.5rem",
-  text: (point) => data.statusText(point),
-  badge: (point) => (data.unchecked(point) ? "quiet" : statusClass(data.text(point, "status"))),
+  text: (row) => data.statusText(of(row)),
+  badge: (row) => (data.unchecked(of(row)) ? "quiet" : statusClass(data.text(of(row), "status"))),
 });

@@ -1,9 +1,8 @@
 // Points without a trusted time, and why; and those whose outputs nobody has verified.
-import { problemTitle } from "../data/format";
 import { h } from "../ui/dom";
 import { TableView } from "../ui/table";
 import type { Section, View } from "../ui/view";
-import { platformColumn, statusColumn } from "./columns";
+import { platformColumn, problemColumn, statusColumn } from "./columns";
 
 const bad = new Set(["failed", "mistrusted", "crashed", "timed_out", "memory_exceeded"]);
 
@@ -14,13 +13,8 @@ function reasons(host: HTMLElement, view: View, title: string, accepts: (point: 
   const table = new TableView<number>(
     title,
     [
-      statusColumn(data),
-      {
-        name: "problem",
-        width: "minmax(15rem, 2fr)",
-        text: (point) => problemTitle(data.problem(point).text),
-        full: (point) => data.problem(point).text,
-      },
+      statusColumn(data, (point) => point),
+      problemColumn(data, "problem", "minmax(15rem, 2fr)", (point) => point),
       { name: "column", width: "minmax(9rem, 1fr)", text: (point) => data.columnText(point) },
       { name: "setting", width: "minmax(8rem, 1fr)", text: (point) => data.conditionText(point) },
       platformColumn(data),

@@ -6,38 +6,22 @@ import type { Estimate } from "../data/schema";
 import { ChartView } from "../ui/chart";
 import { h } from "../ui/dom";
 import { Pick } from "../ui/pick";
-import { TableView, type TableColumn } from "../ui/table";
+import { numberColumn, TableView, type TableColumn } from "../ui/table";
 import type { Section, View } from "../ui/view";
-import { platformColumn, settingColumn, statusColumn, timeColumns } from "./columns";
+import { platformColumn, problemColumn, settingColumn, statusColumn, timeColumns } from "./columns";
 
 function networkColumns(view: View): TableColumn<number>[] {
   const { data } = view;
   return [
-    {
-      name: "network",
-      width: "minmax(17rem, 2fr)",
-      text: (point) => problemTitle(data.problem(point).text),
-      full: (point) => data.problem(point).text,
-    },
+    problemColumn(data, "network", "minmax(17rem, 2fr)", (point) => point),
     { name: "kind", width: "6rem", text: (point) => data.experiment(point).kind },
     { name: "runtime", width: "minmax(7rem, 1fr)", text: (point) => data.columnText(point) },
     settingColumn(data, "minmax(13rem, 1.8fr)"),
     platformColumn(data),
     ...timeColumns(data),
-    {
-      name: "relative L2",
-      width: "6.5rem",
-      numeric: true,
-      text: (point) =>
-        Number.isFinite(data.number(point, "relative_l2")) ? data.number(point, "relative_l2").toExponential(2) : "",
-      value: (point) => data.number(point, "relative_l2"),
-    },
-    {
-      name: "figures",
-      width: "minmax(12rem, 1.6fr)",
-      text: (point) => figuresText(data.figures(point)),
-    },
-    statusColumn(data),
+    numberColumn("relative L2", "6.5rem", (point) => data.number(point, "relative_l2"), (value) => value.toExponential(2)),
+    { name: "figures", width: "minmax(12rem, 1.6fr)", text: (point) => figuresText(data.figures(point)) },
+    statusColumn(data, (point) => point),
     { name: "target", width: "minmax(8rem, 1fr)", text: (point) => data.text(point, "implementation") },
   ];
 }
@@ -86,48 +70,18 @@ export const estimates: Section = {
   note: "The sum of count × best time over the operators of a network, beside the measured time of the whole. Without a time for every operator the sum is a lower bound.",
   applies: (view) => view.data.document.estimates.length > 0,
   mount(host, view) {
-    const ms = (value: number | undefined | null) => (typeof value === "number" ? time(value * 1e-3) : "");
+    const ms = (value: number) => time(value * 1e-3);
     const table = new TableView<Estimate>(
       "Estimates",
       [
         { name: "network", width: "minmax(12rem, 1fr)", text: (row) => row.network },
         { name: "setting", width: "minmax(16rem, 2fr)", text: (row) => row.context },
         { name: "provider", width: "minmax(8rem, 1fr)", text: (row) => row.provider || "(fastest of all)" },
-        {
-          name: "operators",
-          width: "6rem",
-          numeric: true,
-          text: (row) => String(row.operators),
-          value: (row) => row.operators,
-        },
-        {
-          name: "without a time",
-          width: "7rem",
-          numeric: true,
-          text: (row) => String(row.missing.length || ""),
-          value: (row) => row.missing.length,
-        },
-        {
-          name: "sum",
-          width: "6.5rem",
-          numeric: true,
-          text: (row) => ms(row.estimate_ms),
-          value: (row) => row.estimate_ms,
-        },
-        {
-          name: "measured",
-          width: "6.5rem",
-          numeric: true,
-          text: (row) => ms(row.measured_ms),
-          value: (row) => row.measured_ms ?? NaN,
-        },
-        {
-          name: "difference",
-          width: "6.5rem",
-          numeric: true,
-          text: (row) => (typeof row.difference === "number" ? percent(row.difference) : ""),
-          value: (row) => row.difference ?? NaN,
-        },
+        numberColumn("operators", "6rem", (row) => row.operators, String),
+        numberColumn("without a time", "7rem", (row) => row.missing.length, (missing) => String(missing || "")),
+        numberColumn("sum", "6.5rem", (row) => row.estimate_ms, ms),
+        numberColumn("measured", "6.5rem", (row) => row.measured_ms ?? NaN, ms),
+        numberColumn("difference", "6.5rem", (row) => row.difference ?? NaN, percent),
       ],
       undefined,
       10,

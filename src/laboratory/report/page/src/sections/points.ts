@@ -1,56 +1,24 @@
 // All points as a table.
-import { digits, moment, percent, problemTitle } from "../data/format";
-import { TableView, type TableColumn } from "../ui/table";
+import { digits, moment, percent } from "../data/format";
+import { numberColumn, TableView, type TableColumn } from "../ui/table";
 import type { Section, View } from "../ui/view";
-import { platformColumn, settingColumn, statusColumn, timeColumns } from "./columns";
+import { platformColumn, problemColumn, settingColumn, statusColumn, timeColumns } from "./columns";
 
 function columnsOf(view: View): TableColumn<number>[] {
   const { data } = view;
   const spread = (point: number) =>
     (data.number(point, "p75") - data.number(point, "p25")) / data.number(point, "median");
   return [
-    {
-      name: "problem",
-      width: "minmax(17rem, 3fr)",
-      text: (point) => problemTitle(data.problem(point).text),
-      full: (point) => data.problem(point).text,
-      value: (point) => data.problem(point).text,
-    },
+    problemColumn(data, "problem", "minmax(17rem, 3fr)", (point) => point),
     { name: "column", width: "minmax(9rem, 1.3fr)", text: (point) => data.columnText(point) },
     settingColumn(data, "minmax(8rem, 1fr)"),
     platformColumn(data),
     ...timeColumns(data),
-    {
-      name: "quartiles / median",
-      width: "10.8rem",
-      numeric: true,
-      text: (point) => percent(spread(point)),
-      value: spread,
-    },
-    {
-      name: "GFLOPS",
-      width: "5.6rem",
-      numeric: true,
-      unit: "GFLOPS",
-      text: (point) => digits(data.gflops(point)),
-      value: (point) => data.gflops(point),
-    },
-    {
-      name: "GB/s",
-      width: "5rem",
-      numeric: true,
-      unit: "GB/s",
-      text: (point) => digits(data.gigabytesPerSecond(point)),
-      value: (point) => data.gigabytesPerSecond(point),
-    },
-    {
-      name: "of roofline",
-      width: "6.4rem",
-      numeric: true,
-      text: (point) => percent(data.number(point, "roofline_share")),
-      value: (point) => data.number(point, "roofline_share"),
-    },
-    statusColumn(data),
+    numberColumn("quartiles / median", "10.8rem", spread, percent),
+    numberColumn("GFLOPS", "5.6rem", (point) => data.gflops(point), (value) => digits(value), "GFLOPS"),
+    numberColumn("GB/s", "5rem", (point) => data.gigabytesPerSecond(point), (value) => digits(value), "GB/s"),
+    numberColumn("of roofline", "6.4rem", (point) => data.number(point, "roofline_share"), percent),
+    statusColumn(data, (point) => point),
     { name: "schedule", width: "minmax(10rem, 1.4fr)", text: (point) => data.scheduleText(point) },
     { name: "kind", width: "6rem", text: (point) => data.experiment(point).kind },
     {

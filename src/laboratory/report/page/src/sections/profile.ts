@@ -5,59 +5,22 @@ import { familiesOf, profilesOf, type Kernel, type Profile } from "../data/profi
 import { ChartView } from "../ui/chart";
 import { h } from "../ui/dom";
 import { Pick } from "../ui/pick";
-import { TableView } from "../ui/table";
+import { numberColumn, TableView } from "../ui/table";
 import type { Section, View } from "../ui/view";
 
 function kernelTable(view: View, whole: () => number): TableView<Kernel> {
   return new TableView<Kernel>(
     "Kernels",
     [
-      {
-        name: "#",
-        width: "3.2rem",
-        numeric: true,
-        text: (kernel) => String(kernel.index),
-        value: (kernel) => kernel.index,
-      },
+      numberColumn("#", "3.2rem", (kernel) => kernel.index, String),
       { name: "kernel", width: "minmax(12rem, 1fr)", text: (kernel) => kernel.name },
       { name: "nodes", width: "minmax(14rem, 2fr)", text: (kernel) => kernel.nodes.join(", ") },
       { name: "family", width: "8rem", text: (kernel) => kernel.family || kernel.kind },
-      {
-        name: "mean",
-        width: "6.2rem",
-        numeric: true,
-        text: (kernel) => time(kernel.seconds),
-        value: (kernel) => kernel.seconds,
-      },
-      {
-        name: "least to largest",
-        width: "11rem",
-        numeric: true,
-        text: (kernel) => `${time(kernel.least)} – ${time(kernel.most)}`,
-        value: (kernel) => kernel.most - kernel.least,
-      },
-      {
-        name: "share",
-        width: "5rem",
-        numeric: true,
-        text: (kernel) => percent(kernel.seconds / whole()),
-        value: (kernel) => kernel.seconds,
-      },
-      {
-        name: "GFLOPS",
-        width: "5.6rem",
-        numeric: true,
-        unit: "GFLOPS",
-        text: (kernel) => (kernel.flops ? digits((kernel.flops * 1e-9) / kernel.seconds) : ""),
-        value: (kernel) => (kernel.flops ? kernel.flops / kernel.seconds : NaN),
-      },
-      {
-        name: "predicted",
-        width: "6rem",
-        numeric: true,
-        text: (kernel) => time(kernel.predicted),
-        value: (kernel) => kernel.predicted,
-      },
+      numberColumn("mean", "6.2rem", (kernel) => kernel.seconds, time),
+      numberColumn("least to largest", "11rem", (kernel) => kernel.most - kernel.least, (_range, kernel) => `${time(kernel.least)} – ${time(kernel.most)}`),
+      numberColumn("share", "5rem", (kernel) => kernel.seconds / whole(), percent),
+      numberColumn("GFLOPS", "5.6rem", (kernel) => (kernel.flops ? (kernel.flops * 1e-9) / kernel.seconds : NaN), (value) => digits(value), "GFLOPS"),
+      numberColumn("predicted", "6rem", (kernel) => kernel.predicted, time),
       { name: "schedule", width: "minmax(14rem, 2fr)", text: (kernel) => kernel.schedule },
     ],
     (kernel) => view.open(kernel.point),

@@ -1,12 +1,12 @@
 // Speedups over a baseline that the reader chooses.
 import { speedups as plot } from "../charts/speedups";
-import { atPlatform, cellsAcrossPlatforms, cellsOf, judgeOnce, matches, platformOf, speedupsOver, type Speedup } from "../data/cells";
+import { atPlatform, cellsAcrossPlatforms, cellsOf, judgementOf, matches, platformOf, speedupsOver, type Speedup } from "../data/cells";
 import type { Dataset } from "../data/dataset";
 import { interval, notVerified, ratio, statusText } from "../data/format";
 import { geometricMean } from "../data/statistics";
 import { ChartView } from "../ui/chart";
 import { choice, h, Pager } from "../ui/dom";
-import { TableView } from "../ui/table";
+import { numberColumn, TableView } from "../ui/table";
 import type { Section, View } from "../ui/view";
 import { idle, setBusy } from "../ui/work";
 
@@ -42,7 +42,7 @@ export async function meansOf(data: Dataset, found: Speedup[], going: () => bool
   await idle(); // what is in sight comes first
   let paused = performance.now();
   for (const item of found) {
-    const judged = judgeOnce(data, item.baseline, item.point),
+    const judged = judgementOf(data, item.baseline, item.point),
       key = `${data.scheduledText(item.point)}\n${data.conditionText(item.point)}\n${data.platformText(item.point)}`;
     if (!judged.withinOverhead) (groups.get(key) ?? groups.set(key, []).get(key)!).push(judged.ratio);
     if (performance.now() - paused > 20) {
@@ -67,27 +67,9 @@ function meansTable(): TableView<Mean> {
       { name: "column", width: "minmax(12rem, 2fr)", text: (row) => row.column },
       { name: "setting", width: "minmax(9rem, 1fr)", text: (row) => row.setting },
       { name: "platform", width: "minmax(8rem, 1fr)", text: (row) => row.platform },
-      {
-        name: "problems",
-        width: "6rem",
-        numeric: true,
-        text: (row) => String(row.problems),
-        value: (row) => row.problems,
-      },
-      {
-        name: "geometric mean",
-        width: "9.4rem",
-        numeric: true,
-        text: (row) => ratio(row.mean.ratio),
-        value: (row) => row.mean.ratio,
-      },
-      {
-        name: "95 % interval, over problems",
-        width: "17rem",
-        numeric: true,
-        text: (row) => interval(row.mean.low, row.mean.high, row.mean.isRange),
-        value: (row) => row.mean.low,
-      },
+      numberColumn("problems", "6rem", (row) => row.problems, String),
+      numberColumn("geometric mean", "9.4rem", (row) => row.mean.ratio, ratio),
+      numberColumn("95 % interval, over problems", "17rem", (row) => row.mean.low, (_low, { mean }) => interval(mean)),
     ],
     undefined,
     8,

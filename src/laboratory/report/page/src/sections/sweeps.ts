@@ -1,10 +1,10 @@
 // The rows of sweeps: levels, layouts, targets and threads of one network.
-import { judgeOnce } from "../data/cells";
-import { bytes, interval, percent, problemTitle, ratio, time } from "../data/format";
+import { judgementOf } from "../data/cells";
+import { bytes, interval, percent, ratio, time } from "../data/format";
 import { compileOption, firstRows, sweepPoints } from "../data/networks";
-import { TableView, type TableColumn } from "../ui/table";
+import { numberColumn, TableView, type TableColumn } from "../ui/table";
 import type { Section, View } from "../ui/view";
-import { statusClass } from "./columns";
+import { problemColumn, statusColumn } from "./columns";
 
 interface Row {
   point: number;
@@ -21,64 +21,26 @@ function columnsOf(view: View): TableColumn<Row>[] {
   const { data } = view,
     figure = (row: Row, name: string) => data.figures(row.point)[name] ?? NaN,
     compared = (row: Row) => row.first >= 0 && row.first !== row.point && data.counts(row.point),
-    judged = (row: Row) => judgeOnce(data, row.first, row.point);
+    judged = (row: Row) => judgementOf(data, row.first, row.point);
   const text = (name: string, width: string, of: (row: Row) => string): TableColumn<Row> => ({ name, width, text: of });
-  const number = (
-    name: string,
-    width: string,
-    value: (row: Row) => number,
-    shown: (value: number, row: Row) => string,
-  ): TableColumn<Row> => ({
-    name,
-    width,
-    numeric: true,
-    value,
-    text: (row) => (Number.isFinite(value(row)) ? shown(value(row), row) : ""),
-  });
   return [
-    {
-      name: "network",
-      width: "minmax(12rem, 2fr)",
-      text: (row) => problemTitle(data.problem(row.point).text),
-      full: (row) => data.problem(row.point).text,
-    },
+    problemColumn(data, "network", "minmax(12rem, 2fr)", (row) => row.point),
     text("platform", "minmax(8rem, 1fr)", (row) => data.platformText(row.point)),
     text("-O", "3rem", (row) => compileOption(data, row.point, "-O")),
     text("layout", "5.2rem", (row) => compileOption(data, row.point, "--layout")),
     text("target", "6rem", (row) => compileOption(data, row.point, "--target")),
-    number("threads", "5rem", (row) => data.setting(row.point).threads, String),
-    number("time", "6.2rem", (row) => data.time(row.point), time),
-    number(
-      "speedup",
-      "5.6rem",
-      (row) => (compared(row) ? data.time(row.first) / data.time(row.point) : NaN),
-      (_value, row) => ratio(judged(row).ratio),
-    ),
-    {
-      name: "95 % interval",
-      width: "9.6rem",
-      numeric: true,
-      value: (row) => (compared(row) ? judged(row).low : NaN),
-      text: (row) => (compared(row) ? interval(judged(row).low, judged(row).high, judged(row).isRange) : ""),
-    },
-    number("compile", "5.4rem", (row) => data.number(row.point, "prepare_seconds"), time),
-    number("package", "5.8rem", (row) => figure(row, "package_bytes"), bytes),
-    number(
-      "of original",
-      "6.4rem",
-      (row) => figure(row, "package_bytes") / figure(row, "original_bytes"),
-      (value) => value.toFixed(2),
-    ),
-    number("conversions", "6.8rem", (row) => figure(row, "conversions"), String),
-    number("references", "6.4rem", (row) => figure(row, "references"), String),
-    number("top 1", "4.6rem", (row) => figure(row, "top1"), percent),
-    number("agree", "4.6rem", (row) => figure(row, "agreeing"), percent),
-    {
-      name: "status",
-      width: "7rem",
-      text: (row) => data.statusText(row.point),
-      badge: (row) => (data.unchecked(row.point) ? "quiet" : statusClass(data.text(row.point, "status"))),
-    },
+    numberColumn("threads", "5rem", (row) => data.setting(row.point).threads, String),
+    numberColumn("time", "6.2rem", (row) => data.time(row.point), time),
+    numberColumn("speedup", "5.6rem", (row) => (compared(row) ? judged(row).ratio : NaN), ratio),
+    numberColumn("95 % interval", "9.6rem", (row) => (compared(row) ? judged(row).low : NaN), (_low, row) => interval(judged(row))),
+    numberColumn("compile", "5.4rem", (row) => data.number(row.point, "prepare_seconds"), time),
+    numberColumn("package", "5.8rem", (row) => figure(row, "package_bytes"), bytes),
+    numberColumn("of original", "6.4rem", (row) => figure(row, "package_bytes") / figure(row, "original_bytes"), (value) => value.toFixed(2)),
+    numberColumn("conversions", "6.8rem", (row) => figure(row, "conversions"), String),
+    numberColumn("references", "6.4rem", (row) => figure(row, "references"), String),
+    numberColumn("top 1", "4.6rem", (row) => figure(row, "top1"), percent),
+    numberColumn("agree", "4.6rem", (row) => figure(row, "agreeing"), percent),
+    statusColumn(data, (row) => row.point),
   ];
 }
 

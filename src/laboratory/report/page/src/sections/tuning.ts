@@ -4,7 +4,7 @@ import { ratio, shorten, statusText, time } from "../data/format";
 import { tasksOf, taskTitle, type Task, type Trial } from "../data/tuning";
 import { ChartView } from "../ui/chart";
 import { facts, h } from "../ui/dom";
-import { TableView } from "../ui/table";
+import { numberColumn, TableView } from "../ui/table";
 import type { Section } from "../ui/view";
 import { statusClass } from "./columns";
 
@@ -50,13 +50,7 @@ export const tuning: Section = {
     const trials = new TableView<Trial>(
       "Trials",
       [
-        {
-          name: "time",
-          width: "7rem",
-          numeric: true,
-          text: (trial) => time(trial.seconds),
-          value: (trial) => trial.seconds,
-        },
+        numberColumn("time", "7rem", (trial) => trial.seconds, time),
         { name: "status", width: "8rem", text: (trial) => statusText(trial.status), badge: (trial) => statusClass(trial.status) },
         { name: "verdict", width: "6rem", text: (trial) => verdictText(trial.verdict) },
         { name: "searcher", width: "8rem", text: (trial) => trial.searcher },
@@ -78,36 +72,11 @@ export const tuning: Section = {
         { name: "task", width: "minmax(20rem, 3fr)", text: (task) => taskTitle(task.text), full: (task) => task.text },
         { name: "family", width: "8rem", text: (task) => task.family },
         { name: "platform", width: "minmax(8rem, 1fr)", text: platformsText },
-        {
-          name: "trials",
-          width: "5rem",
-          numeric: true,
-          text: (task) => String(task.trials.length),
-          value: (task) => task.trials.length,
-        },
-        {
-          name: "passed",
-          width: "9.5rem",
-          numeric: true,
-          text: (task) =>
-            task.unverified ? `${task.passed}, ${task.unverified} not verified here` : String(task.passed),
-          value: (task) => task.passed,
-        },
-        {
-          name: "default",
-          width: "6rem",
-          numeric: true,
-          text: (task) => time(secondsOf(task, task.default)),
-          value: (task) => secondsOf(task, task.default),
-        },
-        {
-          name: "best",
-          width: "6rem",
-          numeric: true,
-          text: (task) => time(secondsOf(task, task.best)),
-          value: (task) => secondsOf(task, task.best),
-        },
-        { name: "default / best", width: "7.4rem", numeric: true, text: (task) => ratio(gain(task)), value: gain },
+        numberColumn("trials", "5rem", (task) => task.trials.length, String),
+        numberColumn("passed", "9.5rem", (task) => task.passed, (passed, { unverified }) => (unverified ? `${passed}, ${unverified} not verified here` : String(passed))),
+        numberColumn("default", "6rem", (task) => secondsOf(task, task.default), time),
+        numberColumn("best", "6rem", (task) => secondsOf(task, task.best), time),
+        numberColumn("default / best", "7.4rem", gain, ratio),
         { name: "verdict", width: "6rem", text: (task) => (task.best < 0 ? "" : verdictText(task.trials[task.best].verdict)) },
         {
           name: "best schedule",

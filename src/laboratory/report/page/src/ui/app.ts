@@ -3,9 +3,9 @@ import { statistics, type Dataset, type Statistic } from "../data/dataset";
 import { count, date, statusText } from "../data/format";
 import { sections } from "../sections/all";
 import { Details } from "./details";
-import { choice, h, withCode } from "./dom";
-import { searchField } from "./search";
-import { themeButton } from "./theme";
+import { choice, h, titledSection } from "./dom";
+import { filterForm, searchField } from "./search";
+import { pageHeader } from "./theme";
 import { everything, View, type Filter, type Section } from "./view";
 import { inSight, later, setBusy } from "./work";
 
@@ -23,39 +23,21 @@ export interface App {
 function header(view: View, signal: AbortSignal): HTMLElement {
   const { document: data } = view.data;
   const platforms = data.platforms.length === 1 ? data.platforms[0].cpu : count(data.platforms.length, "platform");
-  return h(
-    "header",
-    { class: "top" },
-    h(
-      "div",
-      {},
-      h("h1", {}, data.title || "Measurements"),
-      h(
-        "p",
-        {},
-        [
-          platforms,
-          count(view.data.count, "point"),
-          count(data.experiments.length, "experiment"),
-          date(data.created),
-          `Lathe ${data.lathe.version}`,
-        ].join(" · "),
-      ),
-    ),
-    themeButton(() => view.coloursChanged(), signal),
-  );
+  const about = [
+    platforms,
+    count(view.data.count, "point"),
+    count(data.experiments.length, "experiment"),
+    date(data.created),
+    `Lathe ${data.lathe.version}`,
+  ];
+  return pageHeader(data.title || "Measurements", about.join(" · "), () => view.coloursChanged(), signal);
 }
 
 /** One choice for each property that has several values. */
 function filters(view: View, signal: AbortSignal): HTMLElement {
   const { data } = view,
     { document: all } = data;
-  const bar = h("form", {
-    class: "filters",
-    role: "search",
-    "aria-label": "Filter",
-    submit: (event: Event) => event.preventDefault(),
-  });
+  const bar = filterForm();
   const controls: HTMLSelectElement[] = [];
   const values = (list: Iterable<string>) =>
     [...new Set(list)].filter(Boolean).sort(new Intl.Collator("en", { numeric: true }).compare);
@@ -132,13 +114,7 @@ function filters(view: View, signal: AbortSignal): HTMLElement {
 function place(section: Section, view: View, height?: number): HTMLElement {
   const body = h("div", { class: "section-body" });
   if (height) body.style.minHeight = `${height}px`; // the page keeps its place while it fills again
-  const element = h(
-    "section",
-    { id: section.id, "aria-labelledby": `${section.id}-title` },
-    h("h2", { id: `${section.id}-title` }, section.title),
-    section.note ? h("p", { class: "note" }, ...withCode(section.note)) : null,
-    body,
-  );
+  const element = titledSection(section.id, section.title, section.note, body);
   let update: (() => void) | undefined,
     near = false,
     stale = true;

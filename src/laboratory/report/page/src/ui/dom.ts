@@ -21,8 +21,20 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 }
 
 /** A text of the page in which `commands` stand between backticks. */
-export const withCode = (text: string): Child[] =>
+const withCode = (text: string): Child[] =>
   text.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
+
+/** A part of the page below its title. */
+export const titledSection = (id: string, title: string, note: string, ...body: Child[]): HTMLElement =>
+  h(
+    "section",
+    { id, "aria-labelledby": `${id}-title` },
+    h("h2", { id: `${id}-title` }, title),
+    note ? h("p", { class: "note" }, ...withCode(note)) : null,
+    ...body,
+  );
+/** The body of a section that is filled at once. */
+export const filledBody = (...children: Node[]): HTMLElement => h("div", { class: "section-body filled" }, ...children);
 
 /** A labelled choice. `options`: value and text. */
 export function choice(

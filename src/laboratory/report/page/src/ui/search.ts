@@ -24,6 +24,10 @@ export function searchField(placeholder: string, changed: (text: string) => void
   return field;
 }
 
+/** The controls of filters. */
+export const filterForm = (...controls: Node[]): HTMLFormElement =>
+  h("form", { class: "filters", role: "search", "aria-label": "Filter", submit: (event: Event) => event.preventDefault() }, ...controls);
+
 /** Whether every word of `text` is in one of `texts`. */
 export function hasWords(text: string, texts: string[]): boolean {
   const all = texts.join("\n").toLowerCase();

@@ -15,6 +15,18 @@ export interface TableColumn<Row> {
   link?(row: Row): string; // address of a page about the row
 }
 
+/** A column of numbers, which are sorted by size; a number that is not known is "". `unit`: that of TableColumn. */
+export const numberColumn = <Row>(
+  name: string,
+  width: string,
+  value: (row: Row) => number,
+  shown: (value: number, row: Row) => string,
+  unit?: string,
+): TableColumn<Row> => ({
+  ...{ name, width, numeric: true, unit, value },
+  text: (row) => (Number.isFinite(value(row)) ? shown(value(row), row) : ""),
+});
+
 /** Rows that the reader picks, with a box or the space bar. */
 export interface Picks<Row> {
   has(row: Row): boolean;

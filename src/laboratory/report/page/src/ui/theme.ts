@@ -4,7 +4,7 @@ import { h } from "./dom";
 export const isDark = (): boolean => document.documentElement.dataset.theme === "dark";
 
 /** The button in the corner. `changed` paints again what does not follow by itself. Storage may be forbidden for local files. */
-export function themeButton(changed: () => void, signal?: AbortSignal): HTMLElement {
+function themeButton(changed: () => void, signal?: AbortSignal): HTMLElement {
   const root = document.documentElement,
     system = matchMedia("(prefers-color-scheme: dark)");
   const button = h("button", { type: "button", class: "theme" });
@@ -41,3 +41,7 @@ export function themeButton(changed: () => void, signal?: AbortSignal): HTMLElem
   );
   return button;
 }
+
+/** The top of a page. `changed`, `signal`: those of themeButton. */
+export const pageHeader = (title: string, about: string | Node, changed = () => {}, signal?: AbortSignal): HTMLElement =>
+  h("header", { class: "top" }, h("div", {}, h("h1", {}, title), typeof about === "string" ? h("p", {}, about) : about), themeButton(changed, signal));
