@@ -228,6 +228,13 @@ def prediction_row(lathe, network, threads):
     return {"model_form": form, **document} if code == 0 and document else {"failure": line}
 
 
+def write_whole(path, text):
+    """Writes a file as a whole or not at all."""
+    part = path.with_suffix(".part%d" % os.getpid())
+    part.write_text(text)
+    part.rename(path)
+
+
 class Rows:
     """One JSON file per row. Files of another program, or of other settings of the same row, do not count."""
 
@@ -247,9 +254,7 @@ class Rows:
 
     def put(self, name, settings, row):
         row = {**row, "program": self.program, "commit": commit(), "settings": settings, "finished": datetime.datetime.now().isoformat(timespec="seconds")}
-        part = self.folder / (name + ".part%d" % os.getpid())
-        part.write_text(json.dumps(row))
-        part.rename(self.folder / (name + ".json"))
+        write_whole(self.folder / (name + ".json"), json.dumps(row))
 
 
 def convolutions(lathe, settings, program, minutes):

@@ -34,8 +34,7 @@ import numpy
 import marks
 import measuring
 import torch_models
-from bench import run
-from verify_networks import fingerprint
+from bench import fingerprint, run, write_whole
 
 os.environ["LATHE_NO_RECORDS"] = "1"  # the same kernels on every machine
 KEPT = pathlib.Path(__file__).resolve().parent.parent / "build" / "bench" / "dynamic.json"
@@ -294,9 +293,7 @@ def main():
     wanted = [(name, size(shape)) for name in names for shape in SHAPES[name]]
 
     def keep():
-        part = KEPT.with_suffix(".part%d" % os.getpid())
-        part.write_text(json.dumps({"state": state, "rows": list(rows.values())}, indent=1))
-        part.rename(KEPT)
+        write_whole(KEPT, json.dumps({"state": state, "rows": list(rows.values())}, indent=1))
 
     KEPT.parent.mkdir(parents=True, exist_ok=True)
     try:

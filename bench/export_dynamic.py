@@ -147,22 +147,13 @@ def detector(name, short, generator):
 
 
 def calibrate_backbone(network, generator):
-    """Sets the statistics of all batch norms from one run over images: in the backbone, and in the heads if they have any."""
-    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
-    for module in network.modules():
-        module.train(isinstance(module, nn.BatchNorm2d))
-    for module in norms:
-        module.momentum = 1.0
-    with torch.no_grad():
+    """Statistics of all batch norms from one run over images: of the backbone, and of the heads where they have any."""
+    def run():
         features = network.backbone(export_torch.images(4, 320, generator))
         head = getattr(network, "head", None)
         if head is not None:
             head(list(features.values()))
-        for module in norms:
-            spread = module.running_var.sqrt()
-            module.running_mean += 0.1 * spread * torch.randn(spread.shape, generator=generator)
-            module.running_var *= torch.exp(0.2 * torch.randn(spread.shape, generator=generator))
-            module.running_var += 1e-3
+    export_torch.calibrate(network, run, generator)
 
 
 def sequence(name, generator):
@@ -177,7 +168,7 @@ def sequence(name, generator):
 def images(name, generator):
     network = export_torch.OnlyOutput(export_torch.build(name))
     export_torch.randomise(network, generator)
-    export_torch.calibrate(network, export_torch.images(8, 224, generator), generator)
+    export_torch.calibrate(network, lambda: network(export_torch.images(8, 224, generator)), generator)
     network.eval()
     sample = export_torch.images(2, 224, generator)
     return network, sample, export_torch.check(network, sample)

@@ -81,8 +81,8 @@ def randomise(network, generator):
                 normal(parameter, 0.4, 0.1)
 
 
-def calibrate(network, sample, generator):
-    """Sets the statistics of batch norms to those of the network, then perturbs them."""
+def calibrate(network, run, generator):
+    """Batch norms: statistics as the network really has them in `run()`, then perturbed."""
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
     if not norms:
         return
@@ -91,7 +91,7 @@ def calibrate(network, sample, generator):
     for module in norms:
         module.momentum = 1.0
     with torch.no_grad():
-        network(sample)
+        run()
         for module in norms:
             spread = module.running_var.sqrt()
             module.running_mean += 0.1 * spread * torch.randn(spread.shape, generator=generator)
@@ -149,7 +149,7 @@ def main():
     network = OnlyOutput(build(options.name))
     randomise(network, generator)
     size = options.size or INPUT_SIZES.get(options.name, 224)
-    calibrate(network, images(8, size, generator), generator)
+    calibrate(network, lambda: network(images(8, size, generator)), generator)
     network.eval()
     report = check(network, images(2, size, generator))
 

@@ -62,8 +62,8 @@ PICTURES = [
 def missing():
     if not shutil.which("chromium"):
         return "Chromium (dev/setup.sh bench)"
-    if not (ROOT / "report" / "page" / "node_modules" / "playwright-core").is_dir():
-        return "playwright-core (npm ci in report/page)"
+    if not (ROOT / "src" / "laboratory" / "report" / "page" / "node_modules" / "playwright-core").is_dir():
+        return "playwright-core (npm ci in src/laboratory/report/page)"
     if not (MODELS / "images").is_dir():
         return "%s (LATHE_TEST_DATA)" % MODELS
     return None
@@ -119,7 +119,7 @@ def screenshots(address):
     wanted = [{"page": address if section == LIVE else str(WORK / "gallery.html"), "section": "" if section == LIVE else section, "width": width, "height": HEIGHTS[width], "dark": dark, "file": str(ROOT / "docs" / file_of(section, width, dark))}
               for section, width, dark, _, _ in PICTURES]
     (WORK / "wanted.json").write_text(json.dumps(wanted))
-    subprocess.run(["node", ROOT / "report" / "page" / "tests" / "sections.mjs", WORK / "wanted.json", shutil.which("chromium")], check=True)
+    subprocess.run(["node", ROOT / "src" / "laboratory" / "report" / "page" / "tests" / "sections.mjs", WORK / "wanted.json", shutil.which("chromium")], check=True)
 
 
 def write(lathe):

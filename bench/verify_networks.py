@@ -5,7 +5,7 @@ usage: verify_networks.py LATHE [--batches 1,3,8] [--anew] [NETWORK...]
 
 NETWORK is a torchvision name, zoo:NAME, "torch" or "zoo" (all of them); without any, everything. Of PyTorch's, batch 1 is a
 static export, batch 3 a file with an open batch fixed by --shape, batch 8 the same file with its batch left open until
-it runs. A row passes with no reference call outside of ALLOWED, relative L2 <= 1e-4 and max |difference| <= 1e-3 of max |value|.
+it runs. A row passes with no reference call, relative L2 <= 1e-4 and max |difference| <= 1e-3 of max |value|.
 Results are kept in build/bench/verify.json while the program is the same, so that an interrupted run goes on; --anew
 forgets them. Exit code 77 where ONNX Runtime or PyTorch is missing.
 """
@@ -16,18 +16,9 @@ import pathlib
 import sys
 
 import torch_models
-from bench import run
+from bench import fingerprint, run, write_whole
 
 KEPT = pathlib.Path(__file__).resolve().parent.parent / "build" / "bench" / "verify.json"
-# Reference calls that are accepted: network -> {operator: reason}.
-ALLOWED = {}
-
-
-def fingerprint(lathe):
-    """A hash that changes when the program does."""
-    folder = pathlib.Path(lathe).resolve().parent
-    files = [pathlib.Path(lathe), *sorted(folder.glob("liblathe*.so")), *sorted((folder.parent / "lib").glob("liblathe*.so"))]
-    return ";".join("%s %d %d" % (file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
 
 
 def model_arguments(network, batch):
@@ -50,10 +41,9 @@ def verify(lathe, network, batch):
     if code:
         row["failure"] = "check: " + line
         return row
-    allowed = ALLOWED.get(network, {})
     row["references"] = ["%s %s: %s" % (use["op"], use["node"], use["reason"]) for use in checked["references"]]
     row["kernels"], row["conversions"] = checked["kernels"], checked["layout_conversions"]
-    if any(use["op"] not in allowed for use in checked["references"]):
+    if row["references"]:
         row["failure"] = "%d reference calls" % len(row["references"])
     code, compared, line = run(lathe, "compare", *both, *compare_only, "--with", "onnxruntime", "--check-only", "--no-store",
                                "--relative", "1e-4", "--maximum", "1e-3", "--threads", str(os.cpu_count() or 1))
@@ -116,9 +106,7 @@ def main():
                     row = {"network": network, "batch": batch, "form": "-", "references": [], "failure": str(error)}
                 rows = load()  # others may have written meanwhile
                 rows[key] = row
-                part = KEPT.with_suffix(".part%d" % os.getpid())
-                part.write_text(json.dumps({"program": program, "rows": rows}, indent=1))
-                part.rename(KEPT)
+                write_whole(KEPT, json.dumps({"program": program, "rows": rows}, indent=1))
             number = lambda name, form: form % row[name] if name in row else "-"
             print(table % (network, batch, row["form"], number("kernels", "%d"), number("conversions", "%d"), len(row["references"]),
                            number("relative_l2", "%.1e"), number("max_difference", "%.1e"), row["failure"] or "ok"), flush=True)

@@ -73,7 +73,7 @@ def main():
     folder, command = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
     handler = folder / "cpuid.so"
     if not handler.exists():
-        [library] = (ROOT / "lab/runners/onnxruntime/node_modules/onnxruntime-node/bin").glob("napi-v*/linux/x64/libonnxruntime.so.1")
+        [library] = (ROOT / "src/laboratory/lab/runners/onnxruntime/node_modules/onnxruntime-node/bin").glob("napi-v*/linux/x64/libonnxruntime.so.1")
         copy = folder / library.relative_to(ROOT / "src/laboratory/lab/runners")
         copy.parent.mkdir(parents=True, exist_ok=True)
         content, count = patched(library)

@@ -21,6 +21,7 @@ RESULTS = {"compile": "Compilation", "run": "RunResult", "verify": "VerifyResult
            "records best": "RecordsResult", "store list": "StoreListResult"}
 WRITERS = ("compile", "export", "extract", "quantize", "stage")  # whose purpose is a file: `output` is the second argument
 NO_FUNCTIONS = {"completion", "serve"}  # a script for shells, and a server that runs until Ctrl-C and prints its address
+HAND_WRITTEN = "_process.py"  # in the same folder
 WIDTH = 150
 NOTE = "Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."
 EVERYWHERE = {"quiet", "wide"}
@@ -71,7 +72,7 @@ class Verb:
                 name += "_" * any(name == positional for positional, _, _ in self.positionals)
                 self.flags[name] = option
         given = {name for name, _, _ in self.positionals}
-        if self.name in given | self.flags.keys() or "output" in given:  # lathe._process.execute relies on that
+        if self.name in given | self.flags.keys() or "output" in given:  # lathe.verbs._process.execute relies on that
             sys.exit(f"dev/gen_python_verbs.py: lathe {self.verb}: an argument has the name of the verb, or is called output")
 
     @property
@@ -114,7 +115,7 @@ def module(title, functions):
     needed = [name for name in ("Arrays", "Pairs", "Path", "Progress", "Texts") if re.search(rf": {name}\b|\| {name}\b|\[{name}\b", body)]
     typing = [name for name in ("Literal", "Sequence") if name + "[" in body]
     return (f'"""{title} {NOTE}"""\nfrom __future__ import annotations\n\n' + (f"from typing import {', '.join(typing)}\n\n" if typing else "")
-            + f"from lathe import results\nfrom lathe._process import {', '.join(needed)}, execute\n\n\n" + body)
+            + f"from lathe import results\nfrom lathe.verbs._process import {', '.join(needed)}, execute\n\n\n" + body)
 
 
 def files(lathe):
@@ -136,7 +137,7 @@ def files(lathe):
     listed = textwrap.fill(", ".join(f'"{name}"' for name in sorted(names)), WIDTH - 12).replace("\n", "\n           ")
     made["__init__.py"] = f'"""The verbs as functions. {NOTE}"""\n' + "\n".join(sorted(imports)) + f"\n\n__all__ = [{listed}]\n"
     silent = ", ".join(f'"{one.verb}"' for found in every.values() for one in found if not one.has_json)
-    made["../_pairs.py"] = (f'"""What `lathe` calls the values of flags that take pairs, and verbs without --json. {NOTE}"""\nPAIRS = {{\n'
+    made["_pairs.py"] = (f'"""What `lathe` calls the values of flags that take pairs, and verbs without --json. {NOTE}"""\nPAIRS = {{\n'
                             + "".join(f'    "{flag}": "{spelled}",\n' for flag, spelled in sorted(pairs.items())) + f"}}\nWITHOUT_JSON = {{{silent}}}\n")
     return made
 
@@ -144,7 +145,7 @@ def files(lathe):
 def main():
     lathe, folder = sys.argv[1], sys.argv[2]
     made = files(lathe)
-    stale = {name for name in os.listdir(folder) if name.endswith(".py")} - set(made)
+    stale = {name for name in os.listdir(folder) if name.endswith(".py") and name != HAND_WRITTEN} - set(made)
     if "--check" in sys.argv:
         for name, text in made.items():
             path = os.path.join(folder, name)

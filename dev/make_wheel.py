@@ -3,7 +3,7 @@
 
 usage: make_wheel.py BUILD FOLDER CMAKE VERSION
 
-BUILD is a complete build; the wheel is what `cmake --install` puts where, in the layout of python/lathe/_libraries.py. Its tag says
+BUILD is a complete build; the wheel is what `cmake --install` puts where, in the layout of python/lathe/_libraries/__init__.py. Its tag says
 linux_x86_64 (or linux_aarch64) and not manylinux, because the compiler needs shared libraries of Debian. It serves Python 3.11 and
 later (abi3).
 """

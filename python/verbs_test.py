@@ -215,7 +215,7 @@ class Verbs(Cli):
             self.assertEqual(said.getvalue(), "first\n")
 
     def test_flags(self):
-        from lathe._process import flags_of
+        from lathe.verbs._process import flags_of
         self.assertEqual(flags_of({"shape": {"a": (1, 3), "b": 2}, "range": {"N": (1, 64)}, "specialize": {"N": [1, 8]}, "optimize_for": {"N": 8, "T": 2},
                                    "custom": {"C": "c.mlir"}, "state": {"p": "q"}, "with_": "x", "exact_math": True, "quiet": False, "level": 2,
                                    "seed": None, "at": ["a", "b"], "max_seconds": 0.5}),

@@ -18,15 +18,15 @@ def check(files):
         return result.returncode, result.stdout
 
 
-code, said = check({"src/runtime/runtime/Model.cpp": '#include "package/Package.h"\n'})
+code, said = check({"src/runtime/runtime/plan/Model.cpp": '#include "package/Package.h"\n'})
 assert code == 0, said
-code, said = check({"src/runtime/runtime/Model.cpp": '#include "support/Error.h"\n#include "mlir/IR/Value.h"\n'})
-assert code == 1 and "src/runtime/runtime/Model.cpp:2: runtime includes mlir/IR/Value.h" in said, said
+code, said = check({"src/runtime/runtime/plan/Model.cpp": '#include "support/Error.h"\n#include "mlir/IR/Value.h"\n'})
+assert code == 1 and "src/runtime/runtime/plan/Model.cpp:2: runtime includes mlir/IR/Value.h" in said, said
 code, said = check({"src/model/ops/conv/Reference.cpp": '#include "ir/Nn.h"\n'})
 assert code == 1 and "references includes ir/Nn.h" in said, said
 # No floor sees a higher one, and every room has a floor.
-code, said = check({"src/runtime/runtime/Model.cpp": '#include "ops/Registry.h"\n'})
-assert code == 1 and "src/runtime/runtime/Model.cpp:1: the floor runtime includes ops/Registry.h of a higher one" in said, said
+code, said = check({"src/runtime/runtime/plan/Model.cpp": '#include "ops/Registry.h"\n'})
+assert code == 1 and "src/runtime/runtime/plan/Model.cpp:1: the floor runtime includes ops/Registry.h of a higher one" in said, said
 code, said = check({"src/model/attic/Old.cpp": '#include "ops/Registry.h"\n'})
 assert code == 1 and "attic is no room of a floor called model" in said, said
 

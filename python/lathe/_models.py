@@ -13,9 +13,9 @@ from lathe import verbs
 from lathe._context import Context, Inputs
 from lathe._libraries import Error, call, encoded_path, new, runtime
 from lathe._ports import Port, Quantization
-from lathe._process import Path
-from lathe._runnable import Runnable
 from lathe._structures import LoadOptions, RawPort, RawQuantization
+from lathe.results._runnable import Runnable
+from lathe.verbs._process import Path
 
 P = ParamSpec("P")
 T = TypeVar("T")

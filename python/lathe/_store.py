@@ -6,8 +6,8 @@ import tempfile
 from typing import Any
 
 from lathe import verbs
-from lathe._process import Path, Texts
 from lathe.results import frame_of, pandas
+from lathe.verbs._process import Path, Texts
 
 _SERVERS = ("postgresql://", "postgres://")
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from lathe import results
-from lathe._process import Progress, execute
+from lathe.verbs._process import Progress, execute
 
 
 def machine(*, refresh: bool | None = None, threads: int | None = None, quiet: bool | None = None, wide: bool | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Literal, Sequence
 
 from lathe import results
-from lathe._process import Pairs, Path, Progress, Texts, execute
+from lathe.verbs._process import Pairs, Path, Progress, Texts, execute
 
 
 def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = None, *, suite: Texts | None = None, problems: str | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Sequence
 
 from lathe import results
-from lathe._process import Path, Progress, Texts, execute
+from lathe.verbs._process import Path, Progress, Texts, execute
 
 
 def list(*, task: str | None = None, family: str | None = None, cpu: str | None = None, platform: str | None = None, status: Texts | None = None,

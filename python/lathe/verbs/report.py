@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from lathe import results
-from lathe._process import Path, Progress, Texts, execute
+from lathe.verbs._process import Path, Progress, Texts, execute
 
 
 def report(*, store: Path | None = None, experiment: Texts | None = None, kind: str | None = None, tag: Texts | None = None,

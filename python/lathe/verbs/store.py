@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Literal, Sequence
 
 from lathe import results
-from lathe._process import Path, Progress, Texts, execute
+from lathe.verbs._process import Path, Progress, Texts, execute
 
 
 def path(*, store: Path | None = None, progress: Progress | None = None) -> results.Result:

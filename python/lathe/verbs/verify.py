@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Literal
 
 from lathe import results
-from lathe._process import Arrays, Pairs, Path, Progress, Texts, execute
+from lathe.verbs._process import Arrays, Pairs, Path, Progress, Texts, execute
 
 
 def verify(model: Path, *, shape: Pairs | None = None, override: Texts | None = None,

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from lathe import results
-from lathe._process import Path, Progress, execute
+from lathe.verbs._process import Path, Progress, execute
 
 
 def zoo(name: Path | None = None, *, output: Path | None = None, batch: int | None = None, dynamic_batch: bool | None = None,

@@ -20,8 +20,10 @@ public:
     for (uint32_t input : plan.inputs)
       for (Extent dim : plan.values[input].dims)
         ofInputs.insert(loneSymbol(plan.extents[dim]));
-    for (Extent extent = 0; extent < plan.extents.size(); ++extent)
-      pointOfExtent.push_back(pointBehind(symbolsOf(extent)));
+    for (Extent extent = 0; extent < plan.extents.size(); ++extent) {
+      symbolsOfExtent.push_back(symbolsOf(extent));
+      pointOfExtent.push_back(pointBehind(symbolsOfExtent.back()));
+    }
     groupExtents();
     groupValues();
     groupRules();
@@ -30,14 +32,19 @@ public:
 
 private:
   Plan &plan;
-  std::map<std::string, std::vector<uint32_t>> binders; // symbol -> instructions that bind it
-  std::map<std::string, uint32_t> points;               // symbol -> instruction after which it is known
-  std::map<uint32_t, size_t> groupAfter;                // instruction -> group that is known after it
-  std::set<std::string> ofInputs;                       // symbols
-  std::vector<int64_t>
-      pointOfExtent; // instruction after which all its symbols are known; -1: none is late, -2: not known
+  std::map<std::string, std::vector<uint32_t>> binders;  // symbol -> instructions that bind it
+  std::map<std::string, uint32_t> points;                // symbol -> instruction behind which it is known
+  std::map<uint32_t, size_t> groupAfter;                 // instruction -> group
+  std::set<std::string> ofInputs;                        // symbols
+  std::vector<std::vector<std::string>> symbolsOfExtent; // without the symbols of inputs
+  // The instruction behind which all symbols of an extent are known; -1: none is late, -2: nobody can say.
+  std::vector<int64_t> pointOfExtent;
 
-  uint32_t endOf(uint32_t id) const { return plan.instructions[id]->last; }
+  uint32_t endOf(int64_t id) const { return plan.instructions[static_cast<size_t>(id)]->last; }
+  /// The one of two instructions that ends last; a negative one is none.
+  int64_t later(int64_t left, int64_t right) const {
+    return left < 0 || (right >= 0 && endOf(right) > endOf(left)) ? right : left;
+  }
 
   /// Symbols of carried values of loops change between instructions, so extents that depend on them are not grouped.
   void findBinders() {
@@ -79,13 +86,13 @@ private:
       auto found = points.find(symbol);
       if (found == points.end())
         return -2;
-      if (point < 0 || endOf(found->second) > endOf(static_cast<uint32_t>(point)))
-        point = found->second;
+      point = later(point, found->second);
     }
     return point;
   }
 
-  LateGroup &groupFor(uint32_t point) {
+  LateGroup &groupFor(int64_t at) {
+    auto point = static_cast<uint32_t>(at);
     auto [it, inserted] = groupAfter.try_emplace(point, plan.lateGroups.size());
     if (inserted) {
       plan.lateGroups.emplace_back();
@@ -100,9 +107,9 @@ private:
       int64_t point = pointOfExtent[extent];
       if (point < 0)
         continue;
-      LateGroup &group = groupFor(static_cast<uint32_t>(point));
+      LateGroup &group = groupFor(point);
       group.extents.push_back(extent);
-      for (const std::string &symbol : symbolsOf(extent)) {
+      for (const std::string &symbol : symbolsOfExtent[extent]) {
         plan.lateExtents[symbol].push_back(extent);
         if (std::find(group.symbols.begin(), group.symbols.end(), symbol) == group.symbols.end())
           group.symbols.push_back(symbol);
@@ -135,13 +142,12 @@ private:
       for (Extent extent : all) {
         int64_t at = pointOfExtent[extent];
         grouped &= at != -2;
-        if (at >= 0 && (point < 0 || endOf(static_cast<uint32_t>(at)) > endOf(static_cast<uint32_t>(point))))
-          point = at;
+        point = later(point, at);
       }
       const LiveRange &live = plan.live[index];
-      if (!grouped || point < 0 || live.first > live.last || live.first <= endOf(static_cast<uint32_t>(point)))
+      if (!grouped || point < 0 || live.first > live.last || live.first <= endOf(point))
         continue;
-      LateGroup &group = groupFor(static_cast<uint32_t>(point));
+      LateGroup &group = groupFor(point);
       group.values.push_back(index);
       if (info.storage == Storage::temporary)
         group.last = std::max(group.last, live.last);
@@ -154,9 +160,7 @@ private:
       int64_t left = pointOfExtent[plan.rules[i].left], right = pointOfExtent[plan.rules[i].right];
       if (left == -2 || right == -2 || (left < 0 && right < 0))
         continue;
-      bool leftIsLast =
-          right < 0 || (left >= 0 && endOf(static_cast<uint32_t>(left)) >= endOf(static_cast<uint32_t>(right)));
-      groupFor(static_cast<uint32_t>(leftIsLast ? left : right)).rules.push_back(i);
+      groupFor(later(left, right)).rules.push_back(i);
       plan.rules[i].grouped = true;
     }
   }

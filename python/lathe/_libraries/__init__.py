@@ -22,7 +22,7 @@ class Cancelled(Error):
     """A run that `Context.cancel` has ended."""
 
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def folders() -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Iterator
 import numpy as np
 
 from lathe._libraries import Error
-from lathe._runnable import Runnable
+from lathe.results._runnable import Runnable
 
 if TYPE_CHECKING:
     from lathe._models import Package

@@ -16,8 +16,8 @@ import numpy as np
 
 from lathe import _libraries
 from lathe._libraries import Error
-from lathe._pairs import PAIRS, WITHOUT_JSON
 from lathe.results import Result
+from lathe.verbs._pairs import PAIRS, WITHOUT_JSON
 
 Path = str | os.PathLike[str]
 Texts = str | int | Sequence[str | int]
