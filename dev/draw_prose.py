@@ -40,7 +40,7 @@ def helps():
     page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
     for verb, text in re.findall(r"^## (lathe [^\n]*)\n\n```\n(.*?)\n```", page, re.M | re.S):
         yield verb, text.split("\nUsage:")[0]
-        for flag in re.findall(r"^  (\S.*(?:\n {10,}\S.*)*)", text.split("Examples:")[0], re.M):
+        for flag in re.findall(r"^  (\S.*(?:\n {4,}\S.*)*)", text.split("Examples:")[0], re.M):
             if not flag.startswith("-h,--help"):
                 yield verb, re.sub(r"\s+", " ", flag)
 

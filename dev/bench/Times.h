@@ -36,7 +36,7 @@ struct TimedKernel {
 void predict(TimedKernel &kernel, const KernelFacts &facts);
 
 Json toJson(const TimedKernel &kernel);
-/// The kernels of a document, without predictions.
+/// Reads the kernels that `write` wrote, but no predictions.
 std::vector<TimedKernel> kernelsIn(const Json &document);
 /// Throws Error if it cannot be read.
 Json readJson(const std::string &path);

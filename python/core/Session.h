@@ -86,7 +86,7 @@ void dropOutputs(Session *self);
 
 // ---- Signals in runs (Watch.c) --------------------------------------------------------------------------------------
 
-/// To be called once, before the first run.
+/// Keeps the watch for signals usable in forked children. Call it before the first run.
 void watchForks(void);
 /// Stand around a run, with the interpreter's lock. beginRun may fail with an exception.
 bool beginRun(Session *self, Run *run);

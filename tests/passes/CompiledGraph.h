@@ -22,7 +22,7 @@ protected:
   static Tensor integers(std::vector<int64_t> dims, std::vector<int64_t> values) {
     return Tensor::of<int64_t>(std::move(dims), std::span<const int64_t>(values));
   }
-  /// 1, 2, 3, ....
+  /// A tensor of 1, 2, 3, ...
   static Tensor reals(std::vector<int64_t> dims) {
     Tensor tensor(ElementType::f32, std::move(dims));
     for (int64_t i = 0; i < tensor.elements(); ++i)

@@ -14,7 +14,7 @@
 
 namespace lathe::cli {
 
-/// Collects the arrays of an archive that are parts of inputs other than tensors.
+/// Collects the arrays of an archive that make up sequences and optional inputs.
 class ValueParts {
 public:
   explicit ValueParts(std::span<const runtime::Port> ports) : ports(ports) {}

@@ -56,7 +56,7 @@ private:
   enum Kind { kernel, layout, fuse };
   std::string fileName;
   std::array<std::map<std::string, Line>, 3> lines;
-  std::map<std::string, std::string> inside; // the kernel that computes each name given to noteInside
+  std::map<std::string, std::string> inside; // by the name given to noteInside: the kernel that computes it
 
   static Kind checked(const std::string &schedule);
   const Line *lineOf(const std::string &name, const std::vector<std::string> &nodes) const;

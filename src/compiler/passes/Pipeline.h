@@ -68,8 +68,8 @@ struct PipelineOptions {
   /// nothing. These times decide layouts where every kernel that would differ from the predicted choice was measured
   /// (passes/kernels/MeasuredLayout.h). Empty: predictions alone decide.
   std::function<Outcome<double>(mlir::func::FuncOp kernel)> measuredSeconds;
-  /// Decides whether a candidate kernel of two anchors stays one kernel or becomes the kernels `parts`. Changes
-  /// nothing. Empty: it stays one kernel.
+  /// Decides whether a candidate kernel with two anchors (main operators) stays whole or becomes the kernels `parts`.
+  /// Changes nothing. Without this function it stays whole.
   std::function<WholeChoice(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts)> staysWhole;
   /// Returns the choices that a user gives for the operator made of these source nodes. Empty: there are none. A choice
   /// that cannot be followed is an Error with the node.

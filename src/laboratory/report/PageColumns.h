@@ -107,7 +107,7 @@ struct PagePoint {
   Timing timing;
   std::array<uint32_t, 3> group;  // kind, problem and setting without schedule: compared on all platforms
   std::array<uint32_t, 3> column; // platform, provider and variant
-  uint32_t setting = 0;           // with its schedule
+  uint32_t setting = 0;           // setting and schedule, as an index
   std::string scheduledColumn;    // scheduledColumnOf
   std::string sameAs;             // the scheduled column whose time stands for the point's; "": none
   bool counts = false;            // Row::counts

@@ -212,7 +212,7 @@ struct TuningRecord : TuningOutcome {
   std::string platform;                // key of the platform
   std::string task;                    // TuningTask::text
   std::string schedule;                // text, "direct/1 px=14 oc=2", with the version of the algorithm
-  std::vector<TuningOutcome> outcomes; // sorted by time, if there are several
+  std::vector<TuningOutcome> outcomes; // oldest first; empty if there is only one
 };
 
 // Conversions to and from JSON. The keys are the names of the fields in snake_case; a point has

@@ -10,8 +10,7 @@
 
 namespace lathe::cli {
 
-/// Finds the blocks of `main` (stage/Blocks.h). Returns a line with their number and a table, and writes the same to
-/// `list`. Shares refer to `flops` of the whole graph. Open extents count as 1.
+/// Finds the blocks of `main` (stage/Blocks.h). Returns a line with their number and a table; `list` becomes the table as JSON, with details. Shares refer to `flops` of the whole graph. Open extents count as 1.
 std::string describeBlocks(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes, double flops,
                            const TableStyle &style, nlohmann::json &list);
 

@@ -99,7 +99,7 @@ int writeText(const char *kind, const char *verb, const char *about, const char 
   std::string text;
   Options options(std::string("store ") + verb, about, examples);
   flags.add(options);
-  options.add_option("text", text, "the text; '': remove it")->required();
+  options.add_option("text", text, fmt::format("the {}; '': remove it", kind))->required();
   options.parseAll(arguments);
   store::Store store = flags.store.openToWrite();
   Label label = labelOf(store, flags.object);

@@ -1,5 +1,4 @@
-// Pieces (codegen/families/Copy.h) for movement that a strided copy cannot do: shifts between channel
-// blocks, gather, padding, and numbers that are known when the kernel is called.
+// Pieces (codegen/families/Copy.h) for what a strided copy cannot do: shifts between channel blocks, gather, padding, and storing integers that are known at the call.
 #pragma once
 
 #include "codegen/families/Copy.h"

@@ -27,8 +27,8 @@ inline bool addsOperands(const ContractionFormat &format) { return std::string_v
 inline bool fitsRegisters(const Target &target, const ContractionFormat &format, int64_t rows, int64_t vectors) {
   if (!addsOperands(format))
     return fitsRegisters(target, rows, vectors);
-  // Number of registers besides sums and weights: two broadcasts, into which the last vector's operands are added, and
-  // two added operands.
+  // Besides sums and weights: two broadcasts, and two added operands if there are several vectors. The last vector's
+  // additions overwrite the broadcasts.
   return rows * vectors + 2 * vectors + (vectors > 1 ? 4 : 2) <= int64_t(target.vectorRegisters);
 }
 

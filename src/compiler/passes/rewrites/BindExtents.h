@@ -39,8 +39,8 @@ public:
   mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what) {
     return bindUnknown(value, what, vectorOf(value), [](const Dim &) { return true; });
   }
-  /// Makes extents of the elements of `value` like the function above, but an element keeps its known value only if
-  /// `counts` returns true for it; the other extents come from `vector`.
+  /// The same, but a known element stays as it is only if `counts` returns true for it. The others are taken from
+  /// `vector` and become symbols.
   mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what, mlir::Value vector,
                           llvm::function_ref<bool(const Dim &)> counts);
   /// A vector that joins elements of `parts`: element j of parts[i] goes to position at[i][j].

@@ -44,8 +44,8 @@ struct CompareOptions : TurnOptions {
   int threads = 1;
   uint64_t seed = 0;                    // seed of inputs that are generated
   std::map<std::string, Tensor> inputs; // given inputs by name; the others are generated
-  /// Inputs of the first side that hold variables of the model. A side that keeps its variables internally lacks these
-  /// inputs and begins with their values in `inputs`.
+  /// Inputs of the first side that hold variables of the model. Another side may lack them: then it keeps the
+  /// variables itself, and they begin with zero.
   std::set<std::string> variables;
   std::map<std::string, int64_t> dims; // extents of symbols in generated inputs; symbols that are missing have extent 1
   Tolerance tolerance = {1e-4, 1e-3};  // bounds within which outputs agree (lab/judging/Tolerance.h)

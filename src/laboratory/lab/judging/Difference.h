@@ -17,7 +17,7 @@ struct Difference {
   int64_t nan = 0, infinite = 0; // number of elements that are NaN in both tensors; number that are infinite in both
   double steps = 0;              // quantised integers: largest |difference|
   int64_t different = 0;         // quantised integers: number of elements that differ
-  std::string broken; // reason why the tensors differ beyond any bound (shape, type, integers, NaN on one side), or ""
+  std::string broken; // what no tolerance allows (wrong shape, type, text, unquantised integer, NaN on one side), or ""
 
   bool within(const Tolerance &tolerance) const;
   /// The difference as text: "relative error 3.1e-07, largest difference 2.2e-06 of the maximum; NaN in 3 of 512

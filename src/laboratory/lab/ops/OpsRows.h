@@ -202,7 +202,7 @@ private:
   void decide();
 
   std::optional<Turns> turns;
-  double seconds = 0; // seconds of all steps
+  double seconds = 0; // spent in all calls of step()
   std::optional<double> otherSeconds, stolenSeconds;
 };
 

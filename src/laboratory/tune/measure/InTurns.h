@@ -10,8 +10,8 @@ struct TurnOutcome {
   lab::JudgedRatio toFirst; // judged ratio to the first candidate (TurnMeasurement::toFirst)
 };
 
-/// Times candidates of the runner's task for about `seconds`, or until every verdict is decided. A null candidate takes
-/// no part, and its outcome is empty. A candidate that fails gets no further turns.
+/// Times candidates in turns for about `seconds`, or until each has a verdict against the first. A null candidate is
+/// skipped, and its outcome is empty. A candidate that fails gets no further turns.
 std::vector<TurnOutcome> timeInTurns(RunnerProcess &runner, const std::vector<const nlohmann::json *> &candidates,
                                      double seconds);
 
