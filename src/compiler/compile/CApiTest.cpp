@@ -150,7 +150,7 @@ TEST_F(CompilerCApi, recordsOfAnArchive) {
     if (algorithm.family == facts.family)
       visitSpace(facts, algorithm, facts.knobs(algorithm), {},
                  [&](const lathe::Schedule &schedule, const lathe::Legality &legality) {
-                   if (legality && !lathe::roundsOperands(schedule) && before.find(schedule.str()) == before.npos)
+                   if (legality && allows(facts.precision, schedule) && before.find(schedule.str()) == before.npos)
                      other = schedule.str();
                    return !!legality;
                  });
