@@ -1,4 +1,4 @@
-"""Verbs and options of `lathe` as `lathe VERB --describe` prints them (cli/print/Describe.h), for the generators of completions
+"""Verbs and options of `lathe` as `lathe VERB --describe` prints them (cli/flags/Describe.h), for the generators of completions
 and manual pages and for their tests."""
 import json
 import os

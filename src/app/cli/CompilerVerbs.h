@@ -1,43 +1,13 @@
 // Verbs that need the compiler, in liblathe_cli_compiler.so.
 #pragma once
 
-#include "cli/Inputs.h"
-#include "cli/ModelFlags.h"
-#include "cli/print/Progress.h"
-#include "compile/Compile.h"
-#include "import/Import.h"
-#include "ir/Main.h"
-
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
-
-#include <memory>
+#include "cli/flags/RunFlags.h"
+#include "jobs/Source.h"
 
 namespace lathe::cli {
 
 #define LATHE_COMPILER_VERB(name, function, summary) int function(const Arguments &arguments);
 #define LATHE_INNER_VERB(name, function, said) int function(const Arguments &arguments);
 #include "cli/Verbs.inc"
-
-/// A model in memory with its context.
-struct Source {
-  std::unique_ptr<mlir::MLIRContext> context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  uint64_t fileBytes = 0; // of all files of the model; of a zoo network those of its constants
-};
-
-/// Builds or imports `flags.model`. Diagnostics of the IR parser and verifier become an Error. The
-/// graph and weights of a zoo network are hashed into the module attribute nn.content.
-Source loadSource(const ModelFlags &flags);
-/// Like loadSource. Where nodes are not supported, `issues` receives them, and the model is without them
-/// (ImportOptions::leaveOut). Throws the UnsupportedError where nothing is left.
-Source loadPart(const ModelFlags &flags, std::vector<ImportIssue> &issues);
-/// How the flags say that a file is imported.
-ImportOptions importOptions(const ModelFlags &flags);
-/// Source text of a package compiled from it: "zoo:resnet50@83a1...", or the name of a file.
-std::string sourceText(const ModelFlags &flags, const Source &source);
-
-/// Options of the compiler from the flags; `progress` may be null.
-CompileOptions compileOptions(const ModelFlags &flags, Progress *progress);
 
 } // namespace lathe::cli

@@ -1,7 +1,7 @@
 // Inputs from files, as --input names them.
-#include "cli/Inputs.h"
+#include "jobs/Inputs.h"
 
-#include "cli/Values.h"
+#include "jobs/Values.h"
 #include "runtime/QuantizedTensor.h"
 #include "support/Npy.h"
 #include "support/Text.h"
@@ -15,7 +15,7 @@
 #include <iostream>
 #include <set>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 Tensor tensorOf(NpyArray array) {
@@ -125,7 +125,7 @@ std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime
   return shapes;
 }
 
-std::vector<std::string> unknownInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
+std::vector<std::string> unknownInputs(std::span<const runtime::Port> ports, const InputOptions &flags) {
   std::vector<std::string> names;
   for (const std::string &text : flags.given)
     if (std::string name = givenFile(ports, text).name; !name.empty() && !portCalled(ports, name))
@@ -143,7 +143,7 @@ static void requireExtents(const runtime::Port &port, const Tensor &real, const 
           name(port.type), str(port.dims), name(real.type()), dimsText(real.dims()));
 }
 
-std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
+std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputOptions &flags) {
   std::map<std::string, Value> given;
   std::vector<std::string> names = namesOf(ports);
   auto give = [&](const std::string &name, Value value, const std::string &from) {
@@ -199,41 +199,20 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
   return given;
 }
 
-void InputFlags::add(Options &options, const std::string &defaultFill, bool oneBatch) {
-  HelpSection section(options, "Inputs");
-  fill = defaultFill;
-  options.reads([this] {
-    std::vector<std::string> files;
-    for (const std::string &text : given)
-      for (const auto &[name, path] : readingsOf(text)) {
-        std::error_code ignored;
-        files.push_back(path);
-        if (std::filesystem::is_directory(path, ignored))
-          for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
-            files.push_back(entry.path().string());
-      }
-    return files;
-  });
-  options
-      .add_option("-i,--input", given,
-                  "Read an input: NAME=FILE.npy, NUMBER=FILE.npy (from 0), FILE.npy for a single input, FILE.npz, or a "
-                  "folder of .npy files; floats are quantised where the input has a scale")
-      ->type_name("INPUT");
-  options.add_option("--fill", fill, "Fill the inputs that no --input gives with zeros, ones or random numbers")
-      ->check(CLI::IsMember({"zeros", "ones", "random"}))
-      ->capture_default_str();
-  options.add_option("--seed", seed, "Set the seed of random inputs")->capture_default_str();
-  if (oneBatch)
-    options.add_option("--batch", batch, "Set the extent of symbolic first dimensions (default: 1)")
-        ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
-  options.afterParse([this, &options] {
-    fillAsked = options.given("--fill");
-    seedAsked = options.given("--seed");
-    require(!seedAsked || fill.empty() || fill == "random", "--seed {}: --fill {} draws no random numbers", seed, fill);
-  });
+std::vector<std::string> filesOf(const InputOptions &options) {
+  std::vector<std::string> files;
+  for (const std::string &text : options.given)
+    for (const auto &[name, path] : readingsOf(text)) {
+      std::error_code ignored;
+      files.push_back(path);
+      if (std::filesystem::is_directory(path, ignored))
+        for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
+          files.push_back(entry.path().string());
+    }
+  return files;
 }
 
-Arguments InputFlags::arguments(bool fills) const {
+Arguments InputOptions::arguments(bool fills) const {
   Arguments result;
   for (const std::string &input : given)
     result.insert(result.end(), {"-i", input});
@@ -246,4 +225,4 @@ Arguments InputFlags::arguments(bool fills) const {
   return result;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,7 +1,6 @@
-#include "cli/Inputs.h"
+#include "jobs/Inputs.h"
 
-#include "cli/Values.h"
-#include "lab/judging/OutputSummary.h"
+#include "jobs/Values.h"
 #include "runtime/QuantizedTensor.h"
 #include "support/Memory.h"
 #include "support/Npy.h"
@@ -14,10 +13,9 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <map>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 /// splitmix64 (Steele, Lea, Flood 2014): the same sequence on every machine.
@@ -40,15 +38,6 @@ Tensor firstValue(const runtime::Port &port, std::vector<int64_t> dims) {
   return port.quantization ? quantized(*port.quantization, zeros, port.type) : zeros;
 }
 
-std::string firstElements(const Tensor &tensor) {
-  if (tensor.type() == ElementType::string)
-    return "";
-  std::string text;
-  for (int64_t i = 0; i < std::min<int64_t>(tensor.elements(), 5); ++i)
-    text += (i ? ", " : "") + fmt::format("{:.6g}", tensor.asDouble(i));
-  return "[" + text + (tensor.elements() > 5 ? ", ..." : "") + "]";
-}
-
 /// The symbol that --batch binds: the one in the port's first dimension; "" where there is none.
 std::string batchSymbol(const runtime::Port &port) {
   std::vector<std::string> symbols;
@@ -58,7 +47,7 @@ std::string batchSymbol(const runtime::Port &port) {
 }
 
 /// Extents of a port in this run: those of --shape, otherwise the port's with its symbols bound.
-std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flags,
+std::vector<int64_t> extentsOf(const runtime::Port &port, const InputOptions &flags,
                                const std::map<std::string, std::vector<int64_t>> &shapes,
                                const std::map<std::string, int64_t> &known = {}) {
   auto shape = shapes.find(port.name);
@@ -77,7 +66,7 @@ std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flag
 
 /// --batch must have decided the extent of the inputs' symbolic first dimensions, and --shape the others'.
 void requireExtentsHonoured(std::span<const runtime::Port> ports, std::span<const Value> values,
-                            const InputFlags &flags, const std::map<std::string, std::vector<int64_t>> &shapes) {
+                            const InputOptions &flags, const std::map<std::string, std::vector<int64_t>> &shapes) {
   bool batched = false;
   for (size_t i = 0; i < ports.size(); ++i) {
     if (!values[i].isTensor())
@@ -105,7 +94,7 @@ void requireExtentsHonoured(std::span<const runtime::Port> ports, std::span<cons
 }
 
 /// The inputs to fill must fit into memory, with the numbers that they are made from.
-void requireRoom(std::span<const runtime::Port> ports, const InputFlags &flags,
+void requireRoom(std::span<const runtime::Port> ports, const InputOptions &flags,
                  const std::map<std::string, Value> &given, const std::map<std::string, std::vector<int64_t>> &shapes) {
   double bytes = 0;
   std::string text;
@@ -146,7 +135,7 @@ void bindSymbols(const runtime::Port &port, std::span<const int64_t> dims, std::
   }
 }
 
-void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
+void requireFillHonoured(std::span<const runtime::Port> ports, const InputOptions &flags,
                          const std::map<std::string, Value> &given) {
   std::string missing;
   bool variables = false;
@@ -163,7 +152,7 @@ void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags 
           flags.seed);
 }
 
-Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
+Tensor filledInput(const runtime::Port &port, const InputOptions &flags,
                    const std::map<std::string, std::vector<int64_t>> &shapes,
                    const std::map<std::string, int64_t> &known, uint64_t number) {
   require(port.tensor() && port.type != ElementType::string, "input '{}' cannot be filled: give -i {}=FILE", port.name,
@@ -173,11 +162,11 @@ Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
                                 : filled(port.type, dims, flags.fill == "ones");
 }
 
-bool fillsInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
+bool fillsInputs(std::span<const runtime::Port> ports, const InputOptions &flags) {
   return givenInputs(ports, flags).size() < ports.size();
 }
 
-std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
+std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputOptions &flags,
                                 const std::vector<std::string> &shapeTexts) {
   std::map<std::string, Value> given = givenInputs(ports, flags);
   std::map<std::string, std::vector<int64_t>> shapes = shapesByName(ports, shapeTexts);
@@ -191,7 +180,7 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
   };
   bindExtents(given);
   if (!flags.like.empty()) {
-    InputFlags like = flags;
+    InputOptions like = flags;
     like.given = flags.like;
     bindExtents(givenInputs(ports, like));
   }
@@ -253,35 +242,6 @@ std::string dimsText(std::span<const int64_t> dims) {
   return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, "x"));
 }
 
-void printOutputs(std::span<const std::string> names, std::span<const Value> outputs, nlohmann::json &json,
-                  bool print) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].isTensor()) {
-      if (print)
-        std::cout << fmt::format("{}: {}\n", printable(names[i]), valueText(outputs[i]));
-      json["outputs"].push_back({{"name", names[i]}, {"value", valueText(outputs[i])}});
-      continue;
-    }
-    const Tensor &tensor = outputs[i].tensor();
-    lab::OutputSummary summary = lab::summarizeOutput(tensor);
-    if (print)
-      std::cout << fmt::format("{}: {} {}, {} {}{}\n", printable(names[i]), name(tensor.type()),
-                               dimsText(tensor.dims()), summary.str(), firstElements(tensor),
-                               summary.mistrust.empty() ? "" : "  -- mistrusted: " + summary.mistrust);
-    auto finite = [&](double value) { return summary.measured() ? nlohmann::json(value) : nlohmann::json(); };
-    json["outputs"].push_back({{"name", names[i]},
-                               {"type", name(tensor.type())},
-                               {"dims", tensor.dims()},
-                               {"min", finite(summary.min)},
-                               {"max", finite(summary.max)},
-                               {"mean", finite(summary.mean)},
-                               {"not_finite", summary.nan + summary.infinite},
-                               {"nan_count", summary.nan},
-                               {"infinite_count", summary.infinite},
-                               {"mistrusted", summary.mistrust}});
-  }
-}
-
 void requireValuesPath(const std::string &path, size_t count) {
   std::error_code ignored;
   if (path.ends_with('/') || std::filesystem::is_directory(path, ignored) || path.ends_with(".npz"))
@@ -317,4 +277,4 @@ void writeValues(const std::string &path, std::span<const std::string> names, st
     writeNpy(path + "/" + files[i] + ".npy", npyView(values[i].tensor()));
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

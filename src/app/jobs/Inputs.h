@@ -1,16 +1,16 @@
 // Inputs of a run, from files or generated.
 #pragma once
 
-#include "cli/ModelFlags.h"
+#include "jobs/ModelOptions.h"
 #include "runtime/Model.h"
 #include "runtime/Tensor.h"
 
 #include <map>
 #include <set>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
-struct InputFlags {
+struct InputOptions {
   std::vector<std::string> given; // "name=x.npy", "x.npy" (single input), "all.npz", or a folder of writeValues
   std::vector<std::string> like;  // in the same forms; only the extents of these inputs are used
   std::string fill;               // "zeros", "ones", "random"; "": every input must be given
@@ -22,16 +22,16 @@ struct InputFlags {
   /// zero, whatever --fill says.
   std::set<std::string> variables;
 
-  /// Adds the flags. `defaultFill` applies if inputs are missing and --fill is not given ("": an
-  /// Error). Without `oneBatch` there is no --batch (cli/Sizes.h adds a list).
-  void add(Options &options, const std::string &defaultFill, bool oneBatch = true);
   /// The flags as arguments; with --fill and --seed if `fills`.
   Arguments arguments(bool fills) const;
 };
 
-/// Returns one value per port, in order. `shapes` as in ModelFlags. Throws Error with the input
+/// The files that --input names.
+std::vector<std::string> filesOf(const InputOptions &options);
+
+/// Returns one value per port, in order. `shapes` as in ModelOptions. Throws Error with the input
 /// (missing, unknown, wrong type or shape) or the flag without effect.
-std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
+std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputOptions &flags,
                                 const std::vector<std::string> &shapes);
 
 /// Names of the inputs NAME.past with an output NAME.next of the same type and extents, as importers call the variables of
@@ -39,25 +39,25 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
 std::set<std::string> variablesOf(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs);
 
 /// Names that --input gives with a file, and that no port has.
-std::vector<std::string> unknownInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
+std::vector<std::string> unknownInputs(std::span<const runtime::Port> ports, const InputOptions &flags);
 /// What --input gives, by name of the port.
-std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
+std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputOptions &flags);
 /// --shape by name of the port. Throws Error for a shape of no input, or not one that the input can have.
 std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
                                                          const std::vector<std::string> &texts);
 /// Adds the symbols that are whole extents of a port, with their values in `dims`.
 void bindSymbols(const runtime::Port &port, std::span<const int64_t> dims, std::map<std::string, int64_t> &known);
 /// Throws Error if an input is missing that nothing fills, or if --fill or --seed have nothing to fill.
-void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
+void requireFillHonoured(std::span<const runtime::Port> ports, const InputOptions &flags,
                          const std::map<std::string, Value> &given);
 /// What --fill makes for a port. Symbols of its extents are those `known`, else as --batch says, else 1; `number` tells
 /// random inputs of one seed apart.
-Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
+Tensor filledInput(const runtime::Port &port, const InputOptions &flags,
                    const std::map<std::string, std::vector<int64_t>> &shapes,
                    const std::map<std::string, int64_t> &known, uint64_t number);
 
 /// True if `flags.given` does not cover all inputs.
-bool fillsInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
+bool fillsInputs(std::span<const runtime::Port> ports, const InputOptions &flags);
 
 /// Random values: floats uniform in [-1, 1), integers in [0, 10), booleans. Equal for equal seeds
 /// on every machine.
@@ -72,13 +72,6 @@ std::string inputsText(std::span<const runtime::Port> ports, std::span<const Val
 /// "1x1000"
 std::string dimsText(std::span<const int64_t> dims);
 
-/// Prints one line per output (if `print`) and adds the same to json["outputs"].
-void printOutputs(std::span<const std::string> names, std::span<const Value> outputs, nlohmann::json &json, bool print);
-
-/// Help text of options whose value goes to writeValues.
-inline constexpr const char *outputHelp =
-    "Write the outputs to FILE.npz, FOLDER/, or FILE.npy for a single one (-: .npy on standard output)";
-
 /// Throws Error if writeValues cannot write `count` outputs to `path`. Call it before long work.
 void requireValuesPath(const std::string &path, size_t count);
 
@@ -86,4 +79,4 @@ void requireValuesPath(const std::string &path, size_t count);
 /// single value; or NAME.npy files in a folder (existing, or created if the name ends in "/").
 void writeValues(const std::string &path, std::span<const std::string> names, std::span<const Value> values);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,14 +1,14 @@
 // Reports the measurements of a verb when a signal ends it.
 #pragma once
 
-#include "cli/print/Progress.h"
+#include "jobs/Progress.h"
 #include "support/Interrupt.h"
 
 #include <functional>
 #include <mutex>
 #include <optional>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Holds a copy of the newest `Measured`, and calls `report` with it if a signal ends the process
 /// while this object lives. `report` runs on another thread, after the clean-ups of everything that
@@ -40,4 +40,4 @@ private:
   Cleanup cleanup; // declared last, because its action uses the other members
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

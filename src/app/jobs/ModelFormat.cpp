@@ -1,4 +1,4 @@
-#include "cli/models/ModelFormat.h"
+#include "jobs/ModelFormat.h"
 
 #include "import/FileFormats.h"
 #include "import/SavedModel.h"
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sys/stat.h>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 bool isPackage(const std::string &path) {
   struct stat status;
@@ -37,4 +37,4 @@ void requireOnnxName(const std::string &path) {
     require(extension != other, "{}: ends in {}, expected .onnx: ONNX is what is written", path, other);
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

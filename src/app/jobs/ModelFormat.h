@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// True if the file begins like a package. Throws Error if it cannot be read, or if it is a folder without a SavedModel.
 bool isPackage(const std::string &path);
@@ -16,4 +16,4 @@ std::string modelFormat(const std::string &path);
 /// Throws Error for the name of a file to write as ONNX that ends like another format's.
 void requireOnnxName(const std::string &path);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,18 +1,18 @@
-#include "cli/Packages.h"
+#include "jobs/Packages.h"
 
 #include "cache/ModelFiles.h"
-#include "cli/Self.h"
-#include "cli/UsedRecords.h"
-#include "cli/print/Progress.h"
-#include "cli/print/Terminal.h"
+#include "jobs/Progress.h"
+#include "jobs/Self.h"
+#include "jobs/Terminal.h"
+#include "jobs/UsedRecords.h"
 #include "package/Hash.h"
 #include "support/File.h"
 
 #include <filesystem>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
-std::vector<std::string> filesOf(const ModelFlags &flags) {
+std::vector<std::string> filesOf(const ModelOptions &flags) {
   std::vector<std::string> files;
   std::error_code ignored;
   if (!flags.isZoo() &&
@@ -26,11 +26,11 @@ std::vector<std::string> filesOf(const ModelFlags &flags) {
   return files;
 }
 
-Package openPackage(const std::string &path, const ModelFlags &flags) {
+Package openPackage(const std::string &path, const ModelOptions &flags) {
   return {path, runtime::Model::load(path, flags.loadOptions())};
 }
 
-Package packageFor(const ModelFlags &flags) {
+Package packageFor(const ModelOptions &flags) {
   if (!flags.isZoo() && isPackage(flags.model))
     return openPackage(flags.model, flags);
   runtime::LoadOptions loading = flags.loadOptions();
@@ -61,11 +61,11 @@ Package packageFor(const ModelFlags &flags) {
     runSelf(arguments);
   });
   if (std::string line = recordUse(*package.model).line(flags); !line.empty() && !Progress::isSilent())
-    say(fmt::format("lathe {}: {}", shownVerb(""), line));
+    say(fmt::format("lathe {}: {}", shownVerb(), line));
   return package;
 }
 
-std::optional<uint64_t> modelKey(const ModelFlags &flags) {
+std::optional<uint64_t> modelKey(const ModelOptions &flags) {
   std::error_code ignored;
   bool isFile = std::filesystem::is_regular_file(flags.model, ignored), isZoo = flags.isZoo();
   if (!isFile && !isZoo && !std::filesystem::is_directory(flags.model, ignored))
@@ -82,4 +82,4 @@ std::optional<uint64_t> modelKey(const ModelFlags &flags) {
   return hasher.digest();
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

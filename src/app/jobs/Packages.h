@@ -2,11 +2,11 @@
 #pragma once
 
 #include "cache/PackageCache.h"
-#include "cli/ModelFlags.h"
+#include "jobs/ModelOptions.h"
 
 #include <optional>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 using cache::Package;
 
@@ -17,17 +17,17 @@ using cache::Package;
 /// removed when this process ends. Says on stderr if kernels have schedules of tuning records.
 /// Throws Error if the model cannot be read, and ChildFailed if compiling fails; the message is
 /// then on stderr.
-Package packageFor(const ModelFlags &flags);
+Package packageFor(const ModelOptions &flags);
 
 /// Loads the package in the file `path`, checked according to --check-constants.
-Package openPackage(const std::string &path, const ModelFlags &flags);
+Package openPackage(const std::string &path, const ModelOptions &flags);
 
 /// Input files of `flags`: the model with its data files, and the files of --schedule and
 /// --machine.
-std::vector<std::string> filesOf(const ModelFlags &flags);
+std::vector<std::string> filesOf(const ModelOptions &flags);
 
 /// Hash of the graph of a model: of the bytes of its files, or the name of a zoo network, and the flags that change the
 /// graph. Nothing for what can be read only once, a pipe.
-std::optional<uint64_t> modelKey(const ModelFlags &flags);
+std::optional<uint64_t> modelKey(const ModelOptions &flags);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,11 +1,11 @@
-#include "cli/verbs/Measure.h"
+#include "jobs/Prepared.h"
 
 #include "cache/Verdicts.h"
-#include "cli/Packages.h"
-#include "cli/Self.h"
-#include "cli/Variants.h"
-#include "cli/models/ModelFormat.h"
-#include "cli/print/Progress.h"
+#include "jobs/ModelFormat.h"
+#include "jobs/Packages.h"
+#include "jobs/Progress.h"
+#include "jobs/Self.h"
+#include "jobs/Variants.h"
 #include "lab/judging/OutputSummary.h"
 #include "lab/judging/Tolerance.h"
 #include "runtime/Cpu.h"
@@ -17,9 +17,9 @@
 #include <cstdlib>
 #include <fstream>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
-Prepared load(const ModelFlags &model) {
+Prepared load(const ModelOptions &model) {
   Prepared prepared;
   Package package = packageFor(model);
   prepared.package = package.path;
@@ -29,7 +29,7 @@ Prepared load(const ModelFlags &model) {
   return prepared;
 }
 
-void bindAndRun(Prepared &prepared, const InputFlags &inputs, const std::vector<std::string> &shapes) {
+void bindAndRun(Prepared &prepared, const InputOptions &inputs, const std::vector<std::string> &shapes) {
   std::span<const runtime::Port> ports = prepared.model->inputs();
   std::vector<Value> values = gatherInputs(ports, inputs, shapes);
   prepared.inputText = inputsText(ports, values);
@@ -48,7 +48,7 @@ void bindAndRun(Prepared &prepared, const InputFlags &inputs, const std::vector<
   }
 }
 
-Prepared prepare(const ModelFlags &model, const InputFlags &inputs) {
+Prepared prepare(const ModelOptions &model, const InputOptions &inputs) {
   Prepared prepared = load(model);
   bindAndRun(prepared, inputs, model.shapes);
   return prepared;
@@ -79,7 +79,7 @@ Verification verificationFrom(const std::optional<cache::KeptVerdict> &verdict) 
 }
 } // namespace
 
-Verification verificationOf(const ModelFlags &model, const runtime::Model &package) {
+Verification verificationOf(const ModelOptions &model, const runtime::Model &package) {
   if (!package.contentHash())
     return {.text = "unverified (--check-constants never: a verdict is only looked up for weights that were checked)"};
   if (!model.isZoo() && isPackage(model.model))
@@ -88,7 +88,7 @@ Verification verificationOf(const ModelFlags &model, const runtime::Model &packa
   return verificationFrom(key ? cache::keptVerdict(package, *key) : std::nullopt);
 }
 
-Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared, bool says) {
+Verification checkedFirst(const ModelOptions &model, const InputOptions &inputs, const Prepared &prepared, bool says) {
   Verification kept = verificationOf(model, *prepared.model);
   if (kept.judged || model.model == prepared.package)
     return kept;
@@ -160,4 +160,4 @@ uint64_t peakResidentBytes() {
   return 0;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

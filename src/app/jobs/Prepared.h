@@ -2,10 +2,10 @@
 // verdict on its outputs.
 #pragma once
 
-#include "cli/Inputs.h"
+#include "jobs/Inputs.h"
 #include "runtime/Context.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// A loaded model with bound inputs.
 struct Prepared {
@@ -14,16 +14,16 @@ struct Prepared {
   std::unique_ptr<runtime::Context> context;
   std::string inputText;       // "data 1x3x224x224, random"
   std::string extents;         // values of the symbols: "N=8"; "" for none
-  std::string variant;         // that runs (cli/Variants.h); "" for the general plan
+  std::string variant;         // that runs (jobs/Variants.h); "" for the general plan
   double flops = 0, bytes = 0; // totals over the kernels of the plan
 };
 
 /// Compiles the model if necessary, loads it, binds the inputs and runs once.
-Prepared prepare(const ModelFlags &model, const InputFlags &inputs);
+Prepared prepare(const ModelOptions &model, const InputOptions &inputs);
 /// The first half of it: a context without inputs.
-Prepared load(const ModelFlags &model);
+Prepared load(const ModelOptions &model);
 /// The second half; again for other extents.
-void bindAndRun(Prepared &prepared, const InputFlags &inputs, const std::vector<std::string> &shapes);
+void bindAndRun(Prepared &prepared, const InputOptions &inputs, const std::vector<std::string> &shapes);
 
 /// Reason to mistrust the outputs of the last run ("prob: not finite"), or "".
 std::string mistrusted(const Prepared &prepared);
@@ -35,11 +35,11 @@ struct Verification {
   std::string text;
 };
 /// The verdict on `package` by the model of `model`; of a package alone, by a model of the name that it states.
-Verification verificationOf(const ModelFlags &model, const runtime::Model &package);
+Verification verificationOf(const ModelOptions &model, const runtime::Model &package);
 /// Like verificationOf, but verifies a package without a verdict first, on the same inputs in
 /// another process, if its model is available. If `says` is false, that process prints only
 /// progress and errors.
-Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,
+Verification checkedFirst(const ModelOptions &model, const InputOptions &inputs, const Prepared &prepared,
                           bool says = true);
 
 /// Returns the median time, in seconds, of a call of an empty kernel on `threads` slots: for one
@@ -50,4 +50,4 @@ double callSeconds(int threads);
 /// Peak resident set of this process in bytes.
 uint64_t peakResidentBytes();
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,6 +1,6 @@
-#include "cli/print/Progress.h"
+#include "jobs/Progress.h"
 
-#include "cli/Common.h"
+#include "jobs/Common.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 void TimeLeft::update(double done, size_t total, double now) {
   if (total != this->total || done < this->done) {
@@ -105,4 +105,4 @@ void Progress::updateUntil(const std::string &what, double secondsLeft) {
     show(fmt::format("{}, at most {} left", what, waitText(std::max(secondsLeft, 0.0))));
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

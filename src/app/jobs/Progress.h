@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Estimates the remaining time from the time of the finished part. Starts again if the total
 /// changes or `done` decreases.
@@ -65,4 +65,4 @@ private:
   bool terminal;
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

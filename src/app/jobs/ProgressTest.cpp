@@ -1,8 +1,8 @@
-#include "cli/print/Progress.h"
+#include "jobs/Progress.h"
 
 #include <gtest/gtest.h>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 TEST(TimeLeft, followsFromWhatWasDone) {
@@ -67,4 +67,4 @@ TEST(Progress, aStepOfALongerTaskSaysWhichItIs) {
 }
 
 } // namespace
-} // namespace lathe::cli
+} // namespace lathe::jobs

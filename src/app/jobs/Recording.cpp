@@ -1,9 +1,7 @@
-#include "cli/Recording.h"
+#include "jobs/Recording.h"
 
 #include "cache/ModelFiles.h"
-#include "cli/Self.h"
-#include "cli/StoreFlags.h"
-#include "cli/store/StoreLabels.h"
+#include "jobs/Self.h"
 #include "lab/StoreRecords.h"
 #include "lab/machine/Machine.h"
 #include "process/ShellWords.h"
@@ -14,27 +12,38 @@
 #include <filesystem>
 #include <fstream>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 using nlohmann::json;
 
-void RecordFlags::add(Options &app, ModelFlags *compiled) {
-  HelpSection section(app, "Storing");
-  app.reads([this] { return off || file.empty() ? std::vector<std::string>{} : storeFiles(file); });
-  auto *store = app.add_option("--store", file,
-                               compiled ? "Store the measurements in this file or on this server, "
-                                          "postgresql://HOST/DATABASE, and use its tuning records (default: "
-                                          "~/.local/share/lathe/lathe.db)"
-                                        : "Store the measurements in this file or on this server, "
-                                          "postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)");
-  if (compiled)
-    app.afterParse([this, compiled] { compiled->store = file; });
-  store->type_name("FILE|URL");
-  auto *none = app.add_flag("--no-store", off, "Do not store the measurements")->excludes(store);
-  addTags(app, tags, "Tag the experiment in the store with these words")->excludes(none);
-  app.add_option("--note", note, "Attach this note to the experiment in the store")->excludes(none);
-  app.add_option("--name", name, "Give the experiment this name in the store")->excludes(none);
-  app.afterParse([this] { labelsOf("-", tags, note, name); }); // wrong texts are errors before anything is measured
+std::string nameFrom(const std::string &text) {
+  std::string name = store::validUtf8(text);
+  require(printable(name) == name, "the name '{:.80}' has control characters, expected one line", printable(name));
+  return name;
+}
+
+std::vector<store::Label> labelsOf(const std::string &uuid, const std::vector<std::string> &tags,
+                                   const std::string &note, const std::string &name) {
+  std::vector<store::Label> labels;
+  auto add = [&](const std::string &kind, const std::string &value, const char *flag) {
+    store::Label label{store::LabelTarget::experiment, uuid, kind, value, store::timeNow()};
+    try {
+      if (kind == "name")
+        label.value = nameFrom(value);
+      store::checkLabel(label);
+    } catch (const Error &error) {
+      fail("{}: {}", flag, error.what());
+    }
+    label.changed.clear(); // the store dates it
+    labels.push_back(label);
+  };
+  for (const std::string &tag : tags)
+    add("tag " + store::validUtf8(tag), "set", "--tag");
+  if (!note.empty())
+    add("note", store::validUtf8(note), "--note");
+  if (!name.empty())
+    add("name", name, "--name");
+  return labels;
 }
 
 ProgramBuild programBuild() {
@@ -67,7 +76,7 @@ store::Experiment experimentHere(store::ExperimentKind kind, const std::string &
   return experiment;
 }
 
-Recording::Recording(const RecordFlags &flags, store::ExperimentKind kind, const std::string &verb,
+Recording::Recording(const RecordOptions &flags, store::ExperimentKind kind, const std::string &verb,
                      const Arguments &arguments, json settings)
     : flags(flags) {
   if (flags.off)
@@ -209,7 +218,7 @@ std::string Recording::line() const {
              : fmt::format("kept in {}, experiment {}\n", opened->path(), experiment.uuid.substr(0, 8));
 }
 
-store::Problem modelProblem(const ModelFlags &model, const std::string &source, const std::string &inputs) {
+store::Problem modelProblem(const ModelOptions &model, const std::string &source, const std::string &inputs) {
   json detail = {{"model", model.model}, {"inputs", inputs}};
   std::string text = model.model;
   if (model.isZoo()) {
@@ -227,7 +236,7 @@ store::Problem modelProblem(const ModelFlags &model, const std::string &source, 
   return {"model", text + " " + inputs, detail};
 }
 
-store::Setting modelSetting(const ModelFlags &model, int64_t batch, const RecordUse &use) {
+store::Setting modelSetting(const ModelOptions &model, int64_t batch, const RecordUse &use) {
   store::Setting setting;
   setting.threads = model.threads;
   setting.batch = batch;
@@ -240,7 +249,7 @@ store::Setting modelSetting(const ModelFlags &model, int64_t batch, const Record
   return setting;
 }
 
-store::Point modelPoint(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,
+store::Point modelPoint(const ModelOptions &model, const InputOptions &inputs, const Prepared &prepared,
                         const Verification &verification) {
   store::Point point;
   point.problem = modelProblem(model, prepared.model->source(), prepared.inputText);
@@ -256,4 +265,4 @@ store::Point modelPoint(const ModelFlags &model, const InputFlags &inputs, const
   return point;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,26 +1,31 @@
 // Stores the measurements of a verb (docs/store.md).
 #pragma once
 
-#include "cli/Common.h"
-#include "cli/ModelFlags.h"
-#include "cli/UsedRecords.h"
-#include "cli/verbs/Measure.h"
+#include "jobs/Common.h"
+#include "jobs/ModelOptions.h"
+#include "jobs/Prepared.h"
+#include "jobs/UsedRecords.h"
+#include "store/Labels.h"
 #include "store/Store.h"
 
 #include <set>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
-/// --store FILE|URL and --no-store, and --tag, --note and --name of the experiment, for verbs that measure.
-struct RecordFlags {
+/// Where measurements are stored, and the labels of their experiment.
+struct RecordOptions {
   std::string file; // or URL; "": the default
   bool off = false;
   std::vector<std::string> tags;
   std::string note, name;
-
-  /// `compiled`: the model of a verb that compiles; its tuning records are those of this store.
-  void add(Options &app, ModelFlags *compiled = nullptr);
 };
+
+/// `text` as the name of an experiment: one line, because tables, legends and commands show it. Throws Error for any other.
+std::string nameFrom(const std::string &text);
+/// Returns the labels that --tag, --note and --name give to the experiment `uuid`, without a date. Throws Error with the flag
+/// for a text that is no valid label.
+std::vector<store::Label> labelsOf(const std::string &uuid, const std::vector<std::string> &tags,
+                                   const std::string &note, const std::string &name);
 
 /// Version of this program, and a hash of the programs that compute: it tells two builds of one version apart.
 struct ProgramBuild {
@@ -40,7 +45,7 @@ class Recording {
 public:
   /// Opens the store before anything is measured. Throws Error if it cannot be written. `verb` and `arguments` as for
   /// experimentHere. `settings` is an object: how every point is measured.
-  Recording(const RecordFlags &flags, store::ExperimentKind kind, const std::string &verb, const Arguments &arguments,
+  Recording(const RecordOptions &flags, store::ExperimentKind kind, const std::string &verb, const Arguments &arguments,
             nlohmann::json settings);
 
   /// Declares that `command` reaches another machine on which everything runs. `platform` has the
@@ -89,7 +94,7 @@ private:
   std::optional<store::Store> opened;
   store::Experiment experiment; // its uuid is empty until the first point
   store::Platform platform;
-  RecordFlags flags;
+  RecordOptions flags;
   bool isElsewhere = false;   // measured on another machine
   std::set<std::string> kept; // keys of the points of a continued experiment
 };
@@ -101,12 +106,12 @@ std::string familyOf(const std::string &schedule);
 /// A whole model as a problem: file name or zoo:NAME with a hash of the content (and the arguments
 /// of a zoo network), then its inputs ("data 1x3x224x224"). `source` is runtime::Model::source,
 /// which has the hash of a zoo network.
-store::Problem modelProblem(const ModelFlags &model, const std::string &source, const std::string &inputs);
+store::Problem modelProblem(const ModelOptions &model, const std::string &source, const std::string &inputs);
 /// Setting of a model: how it is compiled and run. `use`: of the compiled package.
-store::Setting modelSetting(const ModelFlags &model, int64_t batch, const RecordUse &use);
+store::Setting modelSetting(const ModelOptions &model, int64_t batch, const RecordUse &use);
 /// A point without times for a package that ran in this process: passed if the outputs were
 /// verified, mistrusted if nobody has checked them.
-store::Point modelPoint(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,
+store::Point modelPoint(const ModelOptions &model, const InputOptions &inputs, const Prepared &prepared,
                         const Verification &verification);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

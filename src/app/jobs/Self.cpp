@@ -1,6 +1,6 @@
-#include "cli/Self.h"
+#include "jobs/Self.h"
 
-#include "cli/print/Terminal.h"
+#include "jobs/Terminal.h"
 #include "process/TemporaryDirectory.h"
 #include "support/CacheFolder.h"
 #include "support/Interrupt.h"
@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 std::string ownProgram() {
   std::error_code error;
@@ -44,7 +44,7 @@ std::string compilerLibrary() {
 }
 
 void runSelf(const Arguments &arguments) {
-  std::string program = ownProgram(), typed = "LATHE_TYPED_VERB=" + shownVerb("");
+  std::string program = ownProgram(), typed = "LATHE_TYPED_VERB=" + shownVerb();
   std::vector<char *> argv{program.data()}, environment;
   for (const std::string &argument : arguments)
     argv.push_back(const_cast<char *>(argument.c_str()));
@@ -79,8 +79,8 @@ void runSelf(const Arguments &arguments) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return;
   if (WIFSIGNALED(status))
-    sayError(shownVerb(""), fmt::format("{}: 'lathe {}' was ended by signal {} ({})", arguments.at(1), arguments.at(0),
-                                        WTERMSIG(status), ::strsignal(WTERMSIG(status))));
+    sayError(shownVerb(), fmt::format("{}: 'lathe {}' was ended by signal {} ({})", arguments.at(1), arguments.at(0),
+                                      WTERMSIG(status), ::strsignal(WTERMSIG(status))));
   throw ChildFailed{WIFEXITED(status) ? WEXITSTATUS(status) : internalError};
 }
 
@@ -118,4 +118,4 @@ std::filesystem::path temporaryFolder() {
   return folder.path;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

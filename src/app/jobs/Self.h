@@ -1,12 +1,12 @@
 // This program: its files and folders, and starting it again.
 #pragma once
 
-#include "cli/Common.h"
+#include "jobs/Common.h"
 
 #include <filesystem>
 #include <optional>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Path of the file of this program.
 std::string ownProgram();
@@ -29,4 +29,4 @@ std::string cacheFolderOrSay(const std::string &part);
 /// A folder for files of this process, removed when it ends.
 std::filesystem::path temporaryFolder();
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,7 +1,7 @@
-#include "cli/ShippedRecords.h"
+#include "jobs/ShippedRecords.h"
 
-#include "cli/Self.h"
-#include "cli/print/Terminal.h"
+#include "jobs/Self.h"
+#include "jobs/Terminal.h"
 #include "schedule/Algorithms.h"
 #include "store/ContentKey.h"
 
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <sys/stat.h>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 bool isSet(const char *variable) {
   const char *value = std::getenv(variable);
@@ -79,4 +79,4 @@ std::optional<store::TuningRecord> ShippedRecords::find(const std::string &task)
   return isUsed ? record : std::nullopt;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

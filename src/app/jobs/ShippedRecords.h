@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// The environment variable that compiles everything without records, and lets no search start from shipped models.
 constexpr const char *noRecordsVariable = "LATHE_NO_RECORDS";
@@ -46,4 +46,4 @@ private:
   std::optional<store::ArchiveIndex> index;
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

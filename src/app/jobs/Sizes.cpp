@@ -1,10 +1,10 @@
-#include "cli/Sizes.h"
+#include "jobs/Sizes.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 constexpr size_t mostCounts = 1000;
@@ -67,15 +67,6 @@ std::vector<int64_t> parseCounts(const std::string &option, const std::string &t
   return counts;
 }
 
-void addBatches(Options &options, std::string &text) {
-  HelpSection section(options, "Inputs");
-  options
-      .add_option("--batch", text,
-                  "Set the extent of symbolic first dimensions; several measure one package at each: 1,2,4, 8..64 "
-                  "(doubled) or 8..64:8 (steps of 8) (default: 1)")
-      ->type_name("N,...");
-}
-
 bool severalShapes(const std::vector<std::string> &shapes) {
   auto inputs = byInput(shapes);
   return std::any_of(inputs.begin(), inputs.end(), [](const auto &input) { return input.second.size() > 1; });
@@ -100,4 +91,4 @@ std::vector<Size> sizesOf(const std::string &batches, const std::vector<std::str
   return sizes;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,26 +1,23 @@
 // Sizes of the inputs at which bench and compare measure one package.
 #pragma once
 
-#include "cli/Inputs.h"
+#include "jobs/Inputs.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Extents of one measurement.
 struct Size {
-  int64_t batch = 0;               // as InputFlags::batch
-  std::vector<std::string> shapes; // as ModelFlags::shapes
+  int64_t batch = 0;               // as InputOptions::batch
+  std::vector<std::string> shapes; // as ModelOptions::shapes
 };
 
 /// Parses "1,2,4", "8..64" (8, 16, 32, 64: doubled, the last included) and "8..64:8" (by steps of 8), in any
 /// combination. Throws Error for another form and for more than 1000 numbers.
 std::vector<int64_t> parseCounts(const std::string &option, const std::string &text);
-
-/// Adds --batch as a list. Call it instead of the flag of InputFlags.
-void addBatches(Options &options, std::string &text);
 
 /// Every combination of the batches of `batches` ("" for none) and the sets of --shape. An input with several --shape
 /// has one of them in each set; inputs with one keep it. Throws Error if two inputs have different numbers of shapes.
@@ -29,4 +26,4 @@ std::vector<Size> sizesOf(const std::string &batches, const std::vector<std::str
 /// True if an input has several --shape: the model is then compiled without them.
 bool severalShapes(const std::vector<std::string> &shapes);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

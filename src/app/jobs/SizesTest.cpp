@@ -1,8 +1,8 @@
-#include "cli/Sizes.h"
+#include "jobs/Sizes.h"
 
 #include <gmock/gmock.h>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 using testing::ElementsAre;
@@ -33,4 +33,4 @@ TEST(Sizes, shapesOfSeveralInputsGoTogether) {
 }
 
 } // namespace
-} // namespace lathe::cli
+} // namespace lathe::jobs

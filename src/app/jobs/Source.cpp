@@ -1,9 +1,10 @@
-#include "cli/CompilerVerbs.h"
+#include "jobs/Source.h"
 
 #include "cache/ModelFiles.h"
-#include "cli/Self.h"
-#include "cli/UsedRecords.h"
-#include "cli/print/Terminal.h"
+#include "jobs/Inputs.h"
+#include "jobs/Self.h"
+#include "jobs/Terminal.h"
+#include "jobs/UsedRecords.h"
 
 #include "import/Foreign.h"
 #include "import/Import.h"
@@ -19,7 +20,7 @@
 #include <filesystem>
 #include <thread>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Of a module's text and of its weights, which the text leaves out.
 static std::string contentOf(mlir::ModuleOp module) {
@@ -37,12 +38,12 @@ static std::string contentOf(mlir::ModuleOp module) {
   return fmt::format("{:016x}", hasher.digest());
 }
 
-std::string sourceText(const ModelFlags &flags, const Source &source) {
+std::string sourceText(const ModelOptions &flags, const Source &source) {
   auto content = (*source.module)->getAttrOfType<mlir::StringAttr>("nn.content");
   return content ? flags.model + "@" + content.str() : std::filesystem::path(flags.model).filename().string();
 }
 
-ImportOptions importOptions(const ModelFlags &flags) {
+ImportOptions importOptions(const ModelOptions &flags) {
   ImportOptions options;
   for (const std::string &text : flags.shapes) {
     auto [name, dims] = parseShape(text);
@@ -59,7 +60,7 @@ ImportOptions importOptions(const ModelFlags &flags) {
 }
 
 /// Imports the file. Definitions that need not be used (leaveDefinitionsUnused) are left out if they are not.
-static mlir::OwningOpRef<mlir::ModuleOp> importFile(mlir::MLIRContext &context, const ModelFlags &flags) {
+static mlir::OwningOpRef<mlir::ModuleOp> importFile(mlir::MLIRContext &context, const ModelOptions &flags) {
   ImportOptions options = importOptions(flags);
   try {
     return importModel(context, flags.model, options);
@@ -95,7 +96,7 @@ static uint64_t constantBytes(mlir::ModuleOp module) {
   return bytes;
 }
 
-Source loadSource(const ModelFlags &flags) {
+Source loadSource(const ModelOptions &flags) {
   Source source;
   source.context = makeContext();
   if (flags.isZoo()) {
@@ -112,7 +113,7 @@ Source loadSource(const ModelFlags &flags) {
   require(!isPackage(flags.model), "{}: is a compiled package, expected a model: {}", flags.model, readFormats());
   source.module = importFile(*source.context, flags);
   if (hasKernels(*source.module)) { // formed already: the passes are skipped
-    const ModelFlags defaults;
+    const ModelOptions defaults;
     require(flags.level == defaults.level && flags.layout == defaults.layout && !flags.referencesOnly,
             "{}: has no effect on {}, which is text at kernels level; start from the model",
             flags.referencesOnly            ? "--references-only"
@@ -122,7 +123,7 @@ Source loadSource(const ModelFlags &flags) {
   }
   if (auto assumed = (*source.module)->getAttrOfType<mlir::StringAttr>(assumptionAttribute)) {
     if (!Progress::isSilent())
-      say(fmt::format("lathe {}: {}: {}", shownVerb(""), flags.model, assumed.str()));
+      say(fmt::format("lathe {}: {}: {}", shownVerb(), flags.model, assumed.str()));
     (*source.module)->removeAttr(assumptionAttribute);
   }
   (*source.module)->removeAttr("nn.content"); // of the network that the text was written from
@@ -132,12 +133,12 @@ Source loadSource(const ModelFlags &flags) {
   return source;
 }
 
-Source loadPart(const ModelFlags &flags, std::vector<ImportIssue> &issues) {
+Source loadPart(const ModelOptions &flags, std::vector<ImportIssue> &issues) {
   try {
     return loadSource(flags);
   } catch (const UnsupportedError &error) {
     issues = error.issues;
-    ModelFlags part = flags;
+    ModelOptions part = flags;
     part.leaveOut = true;
     try {
       return loadSource(part);
@@ -147,7 +148,7 @@ Source loadPart(const ModelFlags &flags, std::vector<ImportIssue> &issues) {
   }
 }
 
-CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
+CompileOptions compileOptions(const ModelOptions &flags, Progress *progress) {
   CompileOptions options((CompileChoices(flags)));
   for (NamedText *text : {&options.machine, &options.schedule})
     if (!text->name.empty())
@@ -174,4 +175,4 @@ CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
   return options;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,8 +1,8 @@
-#include "cli/Steps.h"
+#include "jobs/Steps.h"
 
 #include <algorithm>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 /// Index of the port called `name`. Throws Error that begins with `text`.
@@ -54,19 +54,6 @@ std::optional<std::string> matched(const std::string &pattern, const std::string
 
 } // namespace
 
-void StepFlags::add(Options &options) {
-  options
-      .add_option("--steps", steps, "Run this many times, one after the other, with the states kept between the runs")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 31))
-      ->capture_default_str();
-  options
-      .add_option(
-          "--state", states,
-          "Pass an output on as an input of the next run (docs/state.md): INPUT=OUTPUT, with * for a common part "
-          "of several names; with :max=POSITIONS it grows in place")
-      ->type_name("IN=OUT");
-}
-
 std::vector<StatePair> statePairs(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs,
                                   const std::vector<std::string> &texts) {
   std::vector<StatePair> pairs;
@@ -99,7 +86,7 @@ std::vector<StatePair> statePairs(std::span<const runtime::Port> inputs, std::sp
   return pairs;
 }
 
-StepInputs::StepInputs(std::span<const runtime::Port> ports, std::vector<StatePair> pairs, const InputFlags &flags,
+StepInputs::StepInputs(std::span<const runtime::Port> ports, std::vector<StatePair> pairs, const InputOptions &flags,
                        const std::vector<std::string> &shapeTexts, int64_t steps)
     : ports(ports), pairs(std::move(pairs)), flags(flags), shapes(shapesByName(ports, shapeTexts)),
       given(givenInputs(ports, flags)), steps(steps) {
@@ -172,4 +159,4 @@ void StepInputs::set(runtime::Context &context, int64_t step) const {
   }
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

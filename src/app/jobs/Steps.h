@@ -1,10 +1,10 @@
 // Runs that follow each other, with states between them: --steps and --state.
 #pragma once
 
-#include "cli/Inputs.h"
+#include "jobs/Inputs.h"
 #include "runtime/Context.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// An output of a run that is an input of the next one.
 struct StatePair {
@@ -12,11 +12,10 @@ struct StatePair {
   int64_t max = 0;              // Context::keepState
 };
 
-struct StepFlags {
+struct StepOptions {
   int64_t steps = 1;
   std::vector<std::string> states; // "past=present", "past_*=present_*:max=1024"
 
-  void add(Options &options);
   /// True if anything but one plain run was asked for.
   bool given() const { return steps != 1 || !states.empty(); }
 };
@@ -31,7 +30,7 @@ std::vector<StatePair> statePairs(std::span<const runtime::Port> inputs, std::sp
 /// what is filled is filled anew for each step. States that are not given start from the real number zero.
 class StepInputs {
 public:
-  StepInputs(std::span<const runtime::Port> ports, std::vector<StatePair> pairs, const InputFlags &flags,
+  StepInputs(std::span<const runtime::Port> ports, std::vector<StatePair> pairs, const InputOptions &flags,
              const std::vector<std::string> &shapes, int64_t steps);
 
   /// Sets the inputs of `step` in `context`, which keeps the states: those of a first step where they are given, in
@@ -41,7 +40,7 @@ public:
 private:
   std::span<const runtime::Port> ports;
   std::vector<StatePair> pairs;
-  InputFlags flags;
+  InputOptions flags;
   std::map<std::string, std::vector<int64_t>> shapes;
   std::map<std::string, Value> given;
   int64_t steps;
@@ -51,4 +50,4 @@ private:
   const Value *valueOf(const runtime::Port &port, int64_t step, Value &part) const;
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

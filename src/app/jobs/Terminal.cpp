@@ -1,4 +1,4 @@
-#include "cli/print/Terminal.h"
+#include "jobs/Terminal.h"
 
 #include "support/Text.h"
 
@@ -8,7 +8,7 @@
 #include <iostream>
 #include <streambuf>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 /// Bytes at the end of `text` that begin a character of UTF-8 whose rest may still come.
@@ -89,4 +89,4 @@ void sayOnce(const char *variable, std::string_view line) {
   ::setenv(variable, "1", 1);
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

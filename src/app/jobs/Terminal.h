@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Makes std::cout write control characters (except line ends and tabs) and invalid UTF-8 as \xNN.
 /// Binary output (archives, arrays, packages) uses the file descriptor instead
@@ -21,4 +21,4 @@ void say(std::string_view line);
 /// this is remembered.
 void sayOnce(const char *variable, std::string_view line);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,11 +1,11 @@
-#include "cli/print/Terminal.h"
+#include "jobs/Terminal.h"
 
 #include <gtest/gtest.h>
 
 #include <iostream>
 #include <sstream>
 
-using namespace lathe::cli;
+using namespace lathe::jobs;
 
 TEST(Terminal, standardOutputTakesNoCommands) {
   std::stringbuf caught;

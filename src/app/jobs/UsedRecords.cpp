@@ -1,6 +1,6 @@
-#include "cli/UsedRecords.h"
+#include "jobs/UsedRecords.h"
 
-#include "cli/print/Terminal.h"
+#include "jobs/Terminal.h"
 #include "lab/StoreRecords.h"
 #include "runtime/plan/Program.h"
 #include "store/ContentKey.h"
@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 static constexpr std::string_view originPrefix = "the record of ", shippedSuffix = " shipped with lathe";
 static constexpr std::string_view graphPrefix = "graph/1 | ";
@@ -45,11 +45,11 @@ GraphRecords graphRecords(store::Store &store, const std::string &platform) {
   return records;
 }
 
-static std::string storeOf(const ModelFlags &flags) {
+static std::string storeOf(const ModelOptions &flags) {
   return flags.store.empty() ? store::defaultStorePath() : flags.store;
 }
 
-UsedRecords::UsedRecords(const ModelFlags &flags) {
+UsedRecords::UsedRecords(const ModelOptions &flags) {
   if (!flags.takesRecords() || isSet(noRecordsVariable))
     return;
   archives = shippedIdentity();
@@ -169,7 +169,7 @@ void RecordUse::addGraph(const runtime::Plan &plan) {
     digest = store::contentKey(digest + "\n" + graph);
 }
 
-std::string RecordUse::line(const ModelFlags &flags) const {
+std::string RecordUse::line(const ModelOptions &flags) const {
   if (!kernels)
     return "";
   std::string where = !shipped             ? "in " + storeOf(flags)
@@ -197,4 +197,4 @@ RecordUse recordUse(const std::map<std::string, int> &origins) {
   return use;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

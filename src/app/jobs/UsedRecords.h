@@ -2,8 +2,8 @@
 // of their task, and knows no store.
 #pragma once
 
-#include "cli/ModelFlags.h"
-#include "cli/ShippedRecords.h"
+#include "jobs/ModelOptions.h"
+#include "jobs/ShippedRecords.h"
 
 #include "runtime/Model.h"
 #include "store/Records.h"
@@ -18,7 +18,7 @@ namespace lathe::store {
 class Store;
 }
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// The text under which the store keeps times of the kernel with this task that were measured for decisions about graphs.
 /// Compilations find no schedule under it.
@@ -39,7 +39,7 @@ public:
   /// --references-only or LATHE_NO_RECORDS in the environment, and where there is no default store.
   /// A default store that cannot be read is said on stderr. Throws Error if a store that was named
   /// is missing or cannot be read.
-  explicit UsedRecords(const ModelFlags &flags);
+  explicit UsedRecords(const ModelOptions &flags);
   /// Adds the shipped records for a kind of machine (Target::key), unless the flags are without
   /// records. A damaged archive is said on stderr.
   void addShipped(const std::string &machine);
@@ -88,11 +88,11 @@ struct RecordUse {
   void addGraph(const runtime::Plan &plan);
   /// "12 of 56 kernels have schedules of records in FILE (--no-records compiles without)", or
   /// "... of records shipped with lathe"; "" if there are none.
-  std::string line(const ModelFlags &flags) const;
+  std::string line(const ModelOptions &flags) const;
 };
 /// Of a package.
 RecordUse recordUse(const runtime::Model &package);
 /// Of the numbers of kernels by origin (CompileReport::origins).
 RecordUse recordUse(const std::map<std::string, int> &origins);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

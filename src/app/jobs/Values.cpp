@@ -1,10 +1,10 @@
-#include "cli/Values.h"
+#include "jobs/Values.h"
 
-#include "cli/Inputs.h"
+#include "jobs/Inputs.h"
 
 #include <algorithm>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 bool ValueParts::take(const std::string &member, const NpyArray &array, const std::string &file) {
   size_t slash = member.rfind('/');
@@ -77,4 +77,4 @@ std::string valueText(const Value &value) {
   return text + (items.size() > 4 ? ", ..." : "");
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Collects the arrays of an archive that are parts of inputs which are no tensors.
 class ValueParts {
@@ -43,4 +43,4 @@ std::vector<ValueArray> arraysOf(const std::string &name, const Value &value);
 /// "a sequence of 3 tensors: f32 2x3, ...", for people.
 std::string valueText(const Value &value);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

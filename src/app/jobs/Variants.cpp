@@ -1,10 +1,10 @@
-#include "cli/Variants.h"
+#include "jobs/Variants.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 std::map<std::string, int64_t> variantExtents(const runtime::Program &program, const runtime::Plan &plan) {
   std::map<std::string, int64_t> extents;
@@ -42,4 +42,4 @@ std::vector<std::string> symbolTexts(const runtime::Program &program) {
   return symbols;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Extents that the plan fixes and the program's general plan leaves open, by symbol; none for the general plan.
 std::map<std::string, int64_t> variantExtents(const runtime::Program &program, const runtime::Plan &plan);
@@ -19,4 +19,4 @@ std::string variantText(const runtime::Program &program, const runtime::Plan &pl
 /// Symbols of the general plan's inputs with their ranges: "N from 1 to 64", "H".
 std::vector<std::string> symbolTexts(const runtime::Program &program);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,6 +1,6 @@
 // What a compilation can be asked for, each thing said once.
 //
-// visitOptions lists the options. Flags and arguments of the command line (cli/ModelFlags.h), messages to the tuner's builder,
+// visitOptions lists the options. Flags and arguments of the command line (cli/flags/ModelFlags.h), messages to the tuner's builder,
 // the C interface and Python's builder are made from that list. A new option needs a field, an entry in the list, and the code
 // that obeys it.
 #pragma once

@@ -1,4 +1,4 @@
-#include "cli/print/Describe.h"
+#include "cli/flags/Describe.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,8 +1,8 @@
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 
-#include "cli/print/Describe.h"
-#include "cli/print/Progress.h"
-#include "cli/print/Terminal.h"
+#include "cli/flags/Describe.h"
+#include "jobs/Progress.h"
+#include "jobs/Terminal.h"
 #include "support/File.h"
 #include "support/Interrupt.h"
 #include "support/PendingFile.h"
@@ -39,21 +39,8 @@ void finishOutput() {
 
 } // namespace
 
-static std::string guardedVerb; // the innermost
-
-std::string shownVerb(const std::string &verb) {
-  const char *typed = std::getenv("LATHE_TYPED_VERB");
-  return typed && *typed ? typed : verb.empty() ? guardedVerb : verb;
-}
-
-void sayError(const std::string &verb, const std::string &message) {
-  say(fmt::format("lathe {}: {}", verb, message));
-  if (const char *file = std::getenv(errorFileVariable); file && *file)
-    std::ofstream(file) << printable(message) << "\n";
-}
-
 int guarded(const std::string &given, const std::function<int()> &body) {
-  std::string verb = guardedVerb = shownVerb(given);
+  std::string verb = enterVerb(given);
   auto say = [&](const std::string &message) { sayError(verb, message); };
   catchInterrupts("lathe " + verb);
   if (std::getenv("LATHE_TYPED_VERB")) // another verb started this one, and waits for it: it ends with that one
@@ -222,37 +209,8 @@ bool Options::printsText() const {
          std::none_of(outputs.begin(), outputs.end(), [](const Output &output) { return *output.path == "-"; });
 }
 
-std::string quietFlag() { return Progress::isSilent() ? "--quiet" : "--only-progress"; }
-
 void Options::addJson() {
   addOutput("--json", jsonPath, "Write the result to FILE as JSON, units in the keys (-: standard output)");
-}
-
-static nlohmann::json valueOf(const TableColumn &column, const TableCell &cell) {
-  if (!cell.json.empty())
-    return nlohmann::json::parse(cell.json);
-  if (!column.alignsRight)
-    return cell.text;
-  if (cell.text.empty())
-    return nullptr;
-  nlohmann::json number = nlohmann::json::parse(cell.text, nullptr, false);
-  return number.is_number() ? number : nlohmann::json(cell.text);
-}
-
-nlohmann::json toJson(const Table &table) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const std::vector<TableCell> &row : table.cells()) {
-    nlohmann::json object = nlohmann::json::object();
-    for (size_t c = 0; c < row.size(); ++c)
-      if (const TableColumn &column = table.columnList()[c]; column.inData)
-        object[column.name()] = valueOf(column, row[c]);
-    list.push_back(std::move(object));
-  }
-  return list;
-}
-
-TableCell valueCell(std::string text, const nlohmann::json &value) {
-  return {std::move(text), value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
 }
 
 void Options::writeJson(const nlohmann::json &document) const {
@@ -266,6 +224,12 @@ void Options::writeJson(const nlohmann::json &document) const {
 void Options::addWide() {
   HelpSection section(*this, "Output");
   add_flag("--wide", wide, "Show all columns in full instead of fitting the terminal ($COLUMNS)");
+}
+
+void Options::addShowing() {
+  addQuiet();
+  addWide();
+  addJson();
 }
 
 /// Characters of a line of standard output; 0, no limit, where it is no terminal: what reads a pipe wants everything.
@@ -283,64 +247,5 @@ static size_t outputWidth() {
 }
 
 TableStyle Options::tableStyle(size_t rows) const { return {wide ? 0 : outputWidth(), rows}; }
-
-namespace {
-std::string scaled(double value, double base, const char *const *units, size_t count) {
-  size_t unit = 0;
-  while (unit + 1 < count && value >= base) {
-    value /= base;
-    ++unit;
-  }
-  return unit == 0 && value == static_cast<int64_t>(value)
-             ? fmt::format("{} {}", static_cast<int64_t>(value), units[unit])
-             : fmt::format("{:.4g} {}", value, units[unit]);
-}
-} // namespace
-
-std::string bytesText(double bytes) {
-  static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-  return scaled(bytes, 1000, units, 5);
-}
-std::string flopsText(double flops) {
-  static const char *const units[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
-  return scaled(flops, 1000, units, 5);
-}
-std::string secondsText(double seconds) {
-  if (seconds < 1e-3)
-    return fmt::format("{:.4g} us", seconds * 1e6);
-  if (seconds < 1)
-    return fmt::format("{:.4g} ms", seconds * 1e3);
-  return fmt::format("{:.4g} s", seconds);
-}
-
-std::string millisecondsText(double seconds) {
-  constexpr int usual = 4, significant = 3, most = 9;
-  double value = seconds * 1e3, size = std::abs(value);
-  int digits = size > 0 ? significant - 1 - static_cast<int>(std::floor(std::log10(size))) : usual;
-  return fmt::format("{:.{}f}", value, std::clamp(digits, usual, most));
-}
-
-std::string waitText(double seconds) {
-  if (seconds < 120)
-    return fmt::format("{:.0f} s", seconds);
-  return seconds < 120 * 60 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
-}
-
-std::string readFile(const std::string &path) {
-  std::vector<char> bytes = lathe::readFile(path);
-  protectInput(path);
-  return {bytes.begin(), bytes.end()};
-}
-
-void writeFile(const std::string &path, const std::string &text) {
-  PendingFile file(path);
-  file.write(text);
-  file.commit();
-}
-
-void requireNoTerminal(const std::string &path, const std::string &what) {
-  require((path != "-" && path != "/dev/stdout") || !::isatty(STDOUT_FILENO),
-          "{}: the standard output is a terminal, which cannot show {}: give a file, or redirect it", path, what);
-}
 
 } // namespace lathe::cli

@@ -1,9 +1,7 @@
 // Shared code of all verbs: exit codes, option parsing, JSON files, table styles.
 #pragma once
 
-#include "support/Dim.h"
-#include "support/Error.h"
-#include "support/Table.h"
+#include "jobs/Common.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -16,16 +14,10 @@
 
 namespace lathe::cli {
 
-/// Exit codes of every verb (documented in docs/cli.md and `lathe --help`).
-enum ExitCode {
-  success = 0,
-  failedVerdict = 1, // negative verdict: unsupported, mismatch, mistrusted
-  userError = 2,     // wrong model, file, flag or value; one line on stderr
-  internalError = 3, // a defect of Lathe
-};
-
-/// Arguments after the verb.
-using Arguments = std::vector<std::string>;
+using namespace jobs;
+using jobs::readFile;
+using jobs::toJson;
+using jobs::writeFile;
 
 struct Verb {
   const char *name;
@@ -33,24 +25,9 @@ struct Verb {
   int (*run)(const Arguments &arguments);
 };
 
-/// Thrown when a `lathe` process that this process started has failed and printed its message. Its
-/// exit code becomes ours.
-struct ChildFailed {
-  int exitCode;
-};
-
 /// Runs `body` and returns the exit code. An exception, or a failed write to standard output,
 /// becomes one line on stderr that names the verb that the user typed (`shownVerb`).
 int guarded(const std::string &verb, const std::function<int()> &body);
-
-/// Prints "lathe VERB: MESSAGE" on stderr. Writes the message to the file that the environment variable names, too: the
-/// process that started this one reads it there (trySelf).
-void sayError(const std::string &verb, const std::string &message);
-inline constexpr const char *errorFileVariable = "LATHE_ERROR_FILE";
-
-/// The verb that the user typed: `verb`, or the verb of the process that started this one
-/// (runSelf). "" means the verb of the innermost `guarded`.
-std::string shownVerb(const std::string &verb);
 
 /// Runs `lathe GROUP VERB ...`: the first argument names the verb. With --help, lists the verbs.
 int runSubVerb(const std::string &group, const std::string &summary, std::span<const Verb> verbs,
@@ -78,6 +55,14 @@ private:
 /// The options of one verb. `--help` prints `examples` below them.
 class Options : public CLI::App {
 public:
+  /// Subject of a flag about MODEL, which determines the kinds of MODEL that it applies to.
+  enum class Scope { shape, zoo, import, custom, compile };
+  struct ModelFlag {
+    const CLI::Option *option;
+    Scope scope;
+  };
+  std::vector<ModelFlag> modelFlags; // of addModel; all but --threads, which applies to every model
+
   Options(const std::string &verb, const std::string &summary, const std::string &examples);
   /// Parses the arguments and runs the checks. Throws CLI::ParseError (also for help), the errors
   /// of the checks, and Error for an output that cannot be written or that is an input of the
@@ -105,6 +90,8 @@ public:
   bool printsText() const;
   /// Adds --wide, for verbs that print tables.
   void addWide();
+  /// Adds --quiet, --wide and --json.
+  void addShowing();
   /// Style of tables: they fit the terminal unless --wide was given, and have at most `rows` rows
   /// (0: all).
   TableStyle tableStyle(size_t rows = 0) const;
@@ -123,37 +110,5 @@ private:
   std::vector<Output> outputs;
   std::vector<std::function<std::vector<std::string>()>> readers;
 };
-
-/// The number where every symbol is 1.
-inline double atOne(const Dim &dim) {
-  return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
-}
-
-/// All rows of a table as objects, with the names of the data columns as keys. A cell without a value
-/// of its own gives its text; in a number column it gives a number where the text reads as one, and
-/// null where the text is empty.
-nlohmann::json toJson(const Table &table);
-/// A cell with a value of its own: valueCell("12.3 MB", 12300000).
-TableCell valueCell(std::string text, const nlohmann::json &value);
-
-/// Flag for a `lathe` process that this process starts and whose text nobody reads: prints progress
-/// only, or nothing after --quiet.
-std::string quietFlag();
-
-/// "12.3 MB", "4.56 GFLOP", "1.20 ms".
-std::string bytesText(double bytes);
-std::string flopsText(double flops);
-std::string secondsText(double seconds);
-/// Milliseconds for a table: four digits behind the point, or as many as three digits of a shorter time take.
-std::string millisecondsText(double seconds);
-/// A waiting time: "40 s", "12 min", "3.5 h".
-std::string waitText(double seconds);
-
-/// Reads a file and protects it from being overwritten by an output (support/PendingFile.h).
-std::string readFile(const std::string &path);
-/// Writes a file; "-" is the standard output.
-void writeFile(const std::string &path, const std::string &text);
-/// Throws Error if `path` is the standard output and that is a terminal. `what`: "a package".
-void requireNoTerminal(const std::string &path, const std::string &what);
 
 } // namespace lathe::cli

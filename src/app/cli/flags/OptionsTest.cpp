@@ -1,5 +1,5 @@
-#include "cli/Common.h"
-#include "cli/UsedRecords.h"
+#include "cli/flags/Options.h"
+#include "jobs/UsedRecords.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "cli/StoreFlags.h"
+#include "cli/flags/StoreFlags.h"
 
-#include "cli/print/Describe.h"
-#include "cli/print/Terminal.h"
+#include "cli/flags/Describe.h"
+#include "jobs/Terminal.h"
 #include "lab/ops/ProviderWorker.h"
 #include "store/ReadOnly.h"
 

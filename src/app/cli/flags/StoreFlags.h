@@ -1,7 +1,7 @@
 // Flags that select a store and its measurements.
 #pragma once
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 #include "store/Store.h"
 
 namespace lathe::cli {

@@ -1,4 +1,4 @@
-#include "cli/models/TfliteLibrary.h"
+#include "cli/flags/TfliteLibrary.h"
 
 #include "lab/compare/Runner.h"
 

@@ -1,7 +1,7 @@
 // --tflite-library: a native TensorFlow Lite in place of the WebAssembly build.
 #pragma once
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 
 #include <functional>
 

@@ -1,13 +1,14 @@
 // What the command line of `lathe tune` says.
 #pragma once
 
-#include "cli/CompilerVerbs.h"
-#include "cli/ProblemLists.h"
-#include "cli/Recording.h"
-#include "cli/print/Describe.h"
-#include "cli/tuning/SpaceExport.h"
-#include "cli/tuning/StartModels.h"
-#include "cli/tuning/TuneAll.h"
+#include "cli/flags/Describe.h"
+#include "cli/flags/RunFlags.h"
+#include "cli/flags/SpaceFlags.h"
+#include "compile/Compile.h"
+#include "jobs/ops/ProblemLists.h"
+#include "jobs/tune/SpaceExport.h"
+#include "jobs/tune/StartModels.h"
+#include "jobs/tune/TuneAll.h"
 #include "lab/problems/ProblemList.h"
 #include "process/ShellWords.h"
 #include "support/Text.h"
@@ -16,10 +17,10 @@
 namespace lathe::cli {
 
 struct TuneFlags {
-  ModelFlags model;
-  RecordFlags record;
+  ModelOptions model;
+  RecordOptions record;
   tune::TuneOptions tune;
-  SpaceFlags space;
+  SpaceOptions space;
   TuneAllOptions all;
   double budget = 0; // seconds; 0: none
   std::string only, output, via, viaDirectory, lists, trainTo, startFrom;
@@ -36,7 +37,7 @@ struct TuneFlags {
   }
 
   void add(Options &options) {
-    model.add(options, ModelUse::tune);
+    addModel(options, model, ModelUse::tune);
     addSubjects(options);
     addLimits(options);
     options.add_option("--searcher,--tuner", tune.searcher, searcherHelp())
@@ -62,15 +63,13 @@ struct TuneFlags {
             "Start searches from the model in FILE (--train-model), where the store knows nothing else (default: "
             "the model that comes with lathe, if there is one for --searcher)")
         ->type_name("FILE");
-    space.add(options, "Write the search space of every task and legal points of it as JSON to FILE, and end");
-    record.add(options, &model);
+    addSpace(options, space, "Write the search space of every task and legal points of it as JSON to FILE, and end");
+    addRecord(options, record, &model);
     options.addOutput(
         "-o,--output", output,
         "Write the tuned package to FILE; with --all, the table as a page in Markdown (default: neither)");
     options.add_flag("--compare", compare, "Print the times of the untuned and the tuned package side by side");
-    options.addQuiet();
-    options.addWide();
-    options.addJson();
+    options.addShowing();
     options.afterParse([this, &options] { check(options); });
   }
 
@@ -176,7 +175,7 @@ private:
     if (hasModel())
       return;
     const std::string reason = flag + " compiles no MODEL here";
-    model.refuseCompileFlags(reason);
+    refuseCompileFlags(options, reason);
     options.refuse({"--threads", "--shape", "--zoo-seed", "--zoo-batch", "--zoo-sequence"}, reason);
   }
 
@@ -206,7 +205,7 @@ private:
         .add_option("--suite", suites,
                     "Tune the problems of a list instead of a model (`lathe ops bench --suite list`)")
         ->type_name("NAME");
-    all.add(options);
+    addAll(options);
     options.add_option("--problems", lists, "Read the problems of --suite from this CSV list")->type_name("CSV");
     options
         .add_option("--via", via,
@@ -214,6 +213,27 @@ private:
         ->type_name("COMMAND");
     options.add_option("--via-directory", viaDirectory, "Look there for lathe-tune-runner at the other end")
         ->type_name("DIR");
+  }
+
+  void addAll(Options &options) {
+    options
+        .add_option(
+            "--all", all.list,
+            "Tune these models one after another instead of one model, separated by commas (zoo:resnet50,m.onnx), "
+            "and compare each with ONNX Runtime before and after")
+        ->type_name("LIST");
+    options
+        .add_option("--max-seconds", all.maxSeconds,
+                    "With --all, time each package beside ONNX Runtime for at most this long, in seconds")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    options.reads([this] {
+      std::vector<std::string> files = CLI::detail::split(all.list, ',');
+      std::erase_if(files, [](const std::string &name) { return name.starts_with("zoo:"); });
+      return files;
+    });
+    options.add_flag("--again", all.again,
+                     "With --all, tune models that an earlier run of the command has finished, too");
   }
 
   void addLimits(Options &options) {

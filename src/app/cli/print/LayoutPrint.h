@@ -1,7 +1,7 @@
 // The layout report: conversions that are left, what they cost, and operators that keep the layout of the model.
 #pragma once
 
-#include "cli/ModelFlags.h"
+#include "cli/flags/ModelFlags.h"
 #include "compile/Compile.h"
 #include "support/Table.h"
 
@@ -25,7 +25,7 @@ inline constexpr const char *layoutsHelp =
     "the model with the reason";
 
 /// The report of a compilation by `flags`. `timed`: measures the clock if the package is for this machine.
-LayoutReport layoutReport(const CompileReport &report, const ModelFlags &flags, bool timed);
+LayoutReport layoutReport(const CompileReport &report, const ModelOptions &flags, bool timed);
 
 /// Two tables, each behind a line with its sum.
 std::string layoutText(const LayoutReport &layouts, const TableStyle &style);

@@ -1,4 +1,4 @@
-#include "cli/models/LeftOut.h"
+#include "cli/print/LeftOut.h"
 
 #include "import/Import.h"
 #include "support/Text.h"

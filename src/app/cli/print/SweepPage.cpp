@@ -1,8 +1,8 @@
-#include "cli/sweep/Page.h"
+#include "cli/print/SweepPage.h"
 
-#include "cli/sweep/Decisions.h"
 #include "evaluate/ConfusionPicture.h"
 #include "evaluate/Dataset.h"
+#include "jobs/sweep/Decisions.h"
 #include "lab/machine/Disturbance.h"
 #include "lab/machine/PlatformFacts.h"
 #include "support/Text.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/print/Document.h"
-#include "cli/sweep/Report.h"
+#include "cli/print/SweepReport.h"
 
 namespace lathe::cli {
 

@@ -1,19 +1,9 @@
 // The report of `lathe sweep`.
 #pragma once
 
-#include "cli/sweep/Timing.h"
+#include "jobs/sweep/Decisions.h"
 
 namespace lathe::cli {
-
-/// What is known of the grid.
-struct Sweep {
-  std::vector<SweepRow> rows;
-  SweepTiming timing;
-  bool classifies = false; // --data was given
-  /// Label of each picture that rows decide on, in order, and its file; empty without --data.
-  std::vector<evaluate::LabelledPicture> pictures;
-  std::vector<std::string> names; // of the classes; empty: not known
-};
 
 /// "-O 3, native, 1 thread", with the model if there are several, and the layout if one was asked for; "tflite 2.14.0, 1
 /// thread".
@@ -28,7 +18,5 @@ Table sweepTable(const Sweep &sweep);
 /// The table, the operators without kernels with their shares of the time, and the reasons of rows without a time.
 std::string sweepText(const Sweep &sweep, const TableStyle &style);
 nlohmann::json sweepJson(const Sweep &sweep, bool finished);
-/// Points of the rows that ran, with their times.
-std::vector<store::Point> sweepPoints(const Sweep &sweep);
 
 } // namespace lathe::cli

@@ -1,7 +1,7 @@
 // `lathe completion`: the script that a shell completes commands of lathe with.
 #include "cli/FrontVerbs.h"
-#include "cli/Self.h"
-#include "cli/print/Describe.h"
+#include "cli/flags/Describe.h"
+#include "jobs/Self.h"
 
 #include <filesystem>
 #include <iostream>

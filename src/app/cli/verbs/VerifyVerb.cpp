@@ -1,10 +1,9 @@
 // `lathe verify`: a package beside the reference operators.
 #include "cache/Verdicts.h"
 #include "cli/CompilerVerbs.h"
-#include "cli/Packages.h"
-#include "cli/Steps.h"
-#include "cli/Variants.h"
 #include "import/Import.h"
+#include "jobs/Packages.h"
+#include "jobs/Variants.h"
 #include "passes/interpret/EvaluationBytes.h"
 #include "passes/interpret/Ports.h"
 #include "process/ShellWords.h"
@@ -32,7 +31,7 @@ std::string today() {
 
 /// The `lathe extract` that cuts the kernel of `divergence` out of the model, with the inputs of this run; "" where the
 /// source has no such part.
-std::string extractCommand(const ModelFlags &model, const InputFlags &inputs, mlir::ModuleOp module,
+std::string extractCommand(const ModelOptions &model, const InputOptions &inputs, mlir::ModuleOp module,
                            const verify::Divergence &divergence) {
   std::optional<CutOptions> cut = verify::cutAround(
       module, divergence, model.isZoo() ? TensorOrigins() : tensorOrigins(model.model, importOptions(model)));
@@ -53,7 +52,7 @@ std::string extractCommand(const ModelFlags &model, const InputFlags &inputs, ml
 }
 
 /// The model to judge `package` by when none is named: the zoo network that it says it was compiled from.
-std::string modelOfPackage(const std::string &package, const ModelFlags &flags) {
+std::string modelOfPackage(const std::string &package, const ModelOptions &flags) {
   std::string source = openPackage(package, flags).model->source();
   require(source.starts_with("zoo:"),
           "{}: a package holds no references to be judged by; give the model it was compiled from: --model {}", package,
@@ -62,7 +61,7 @@ std::string modelOfPackage(const std::string &package, const ModelFlags &flags) 
 }
 
 /// A zoo package that names its network by name only is judged by the very same weights and extents.
-void requireSameZoo(const ModelFlags &model, const Source &source, const runtime::Model &package, bool named) {
+void requireSameZoo(const ModelOptions &model, const Source &source, const runtime::Model &package, bool named) {
   if (!named || !model.isZoo() || model.package.empty())
     return;
   require(sourceText(model, source) == package.source(),
@@ -72,10 +71,10 @@ void requireSameZoo(const ModelFlags &model, const Source &source, const runtime
 
 /// What `lathe verify` is told.
 struct VerifyFlags {
-  ModelFlags model;
-  InputFlags inputs;
+  ModelOptions model;
+  InputOptions inputs;
   verify::Options verification;
-  StepFlags stepping;
+  StepOptions stepping;
   std::string judgedBy; // --model
   int seeds = 2;
 
@@ -118,11 +117,11 @@ void VerifyFlags::addComparison(Options &options) {
 
 void VerifyFlags::add(Options &options) {
   options.afterParse([this] { choosePackage(); });
-  model.add(options, ModelUse::run);
-  model.addStore(options);
-  model.addLoading(options);
-  inputs.add(options, "random");
-  stepping.add(options);
+  addModel(options, model, ModelUse::run);
+  addStore(options, model);
+  addLoading(options, model);
+  addInputs(options, inputs, "random");
+  addSteps(options, stepping);
   options.add_option("--package", model.package, "Judge this package (default: the model compiled with these flags)")
       ->type_name("F.lathe");
   options.reads([this] { return std::vector<std::string>{model.package}; });
@@ -143,9 +142,9 @@ void VerifyFlags::add(Options &options) {
 
 /// One set of inputs: how they are made, and what messages call it.
 struct InputSet {
-  InputFlags flags;
+  InputOptions flags;
   std::string title;
-  std::vector<std::string> shapes; // as ModelFlags::shapes
+  std::vector<std::string> shapes; // as ModelOptions::shapes
 };
 
 /// A random set for each variant of the package, because each has kernels of its own.
@@ -180,7 +179,7 @@ std::vector<InputSet> inputSets(const VerifyFlags &flags) {
   bool anyGiven = !flags.inputs.given.empty();
   size_t count = static_cast<size_t>(flags.seeds) + anyGiven;
   for (size_t i = 0; i < count; ++i) {
-    InputFlags inputs = flags.inputs;
+    InputOptions inputs = flags.inputs;
     bool given = anyGiven && i == 0;
     if (!given)
       inputs.like = std::exchange(inputs.given, {});
@@ -312,7 +311,7 @@ int verifyVerb(const Arguments &arguments) {
       "  lathe verify other.lathe --model model.onnx           likewise\n");
   flags.add(options);
   options.parseAll(arguments);
-  const ModelFlags &model = flags.model;
+  const ModelOptions &model = flags.model;
   std::vector<InputSet> sets = inputSets(flags);
 
   Progress progress("verify " + model.model);

@@ -1,21 +1,21 @@
-#include "cli/models/SideParts.h"
+#include "jobs/compare/SideParts.h"
 
 #include "import/FileFormats.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
-lab::RunnerSpec withSignature(lab::RunnerSpec runner, const ModelFlags &flags) {
+lab::RunnerSpec withSignature(lab::RunnerSpec runner, const ModelOptions &flags) {
   if (runner.reads("savedmodel") && !flags.signature.empty())
     runner.command.argv.insert(runner.command.argv.end(), {"--signature", flags.signature});
   return runner;
 }
 
-void clearForeignFlags(ModelFlags &flags) {
+void clearForeignFlags(ModelOptions &flags) {
   FormatOptions takes;
   if (!flags.isZoo() && !isPackage(flags.model))
     takes = fileFormat(flags.model, beginningOf(flags.model)).takes;
   if (!takes.requantizeRounding)
-    flags.requantizeRounding = ModelFlags().requantizeRounding;
+    flags.requantizeRounding = ModelOptions().requantizeRounding;
   if (!takes.signature)
     flags.signature.clear();
   if (!takes.custom)
@@ -24,7 +24,7 @@ void clearForeignFlags(ModelFlags &flags) {
     flags.overrides.clear();
 }
 
-bool overrideDefaults(ModelFlags &flags, const std::vector<std::string> &names) {
+bool overrideDefaults(ModelOptions &flags, const std::vector<std::string> &names) {
   if (names.empty() || flags.isZoo() || modelFormat(flags.model) != "onnx")
     return false;
   for (const std::string &name : names)
@@ -32,14 +32,14 @@ bool overrideDefaults(ModelFlags &flags, const std::vector<std::string> &names) 
   return true;
 }
 
-void leaveDefinitionsUnused(ModelFlags &flags) {
+void leaveDefinitionsUnused(ModelOptions &flags) {
   for (std::string &text : flags.custom)
     if (!text.starts_with("?"))
       text.insert(0, "?");
 }
 
-ModelFlags flagsForOther(const ModelFlags &flags, const std::string &file) {
-  ModelFlags other = flags;
+ModelOptions flagsForOther(const ModelOptions &flags, const std::string &file) {
+  ModelOptions other = flags;
   other.model = file;
   other.shapes.clear();
   clearForeignFlags(other);
@@ -47,8 +47,9 @@ ModelFlags flagsForOther(const ModelFlags &flags, const std::string &file) {
   return other;
 }
 
-ModelFlags callModel(const ModelFlags &flags, const std::string &folder, const std::vector<lab::CallInput> &inputs) {
-  ModelFlags call = flags;
+ModelOptions callModel(const ModelOptions &flags, const std::string &folder,
+                       const std::vector<lab::CallInput> &inputs) {
+  ModelOptions call = flags;
   call.model = folder + "/call.onnx";
   // What only the model has: its extents, its kernels, and what its format knows.
   call.shapes.clear();
@@ -56,9 +57,9 @@ ModelFlags callModel(const ModelFlags &flags, const std::string &folder, const s
   call.signature.clear();
   call.custom.clear();
   call.overrides.clear();
-  call.requantizeRounding = ModelFlags().requantizeRounding;
+  call.requantizeRounding = ModelOptions().requantizeRounding;
   writeFile(call.model, lab::callOnnx(inputs));
   return call;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

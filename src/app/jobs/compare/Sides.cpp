@@ -1,11 +1,11 @@
-#include "cli/models/Sides.h"
+#include "jobs/compare/Sides.h"
 
 #include "cache/ModelFiles.h"
-#include "cli/Inputs.h"
-#include "cli/Packages.h"
-#include "cli/Self.h"
-#include "cli/models/SideParts.h"
 #include "import/FileFormats.h"
+#include "jobs/Inputs.h"
+#include "jobs/Packages.h"
+#include "jobs/Self.h"
+#include "jobs/compare/SideParts.h"
 #include "lab/compare/Ports.h"
 #include "process/TemporaryDirectory.h"
 
@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <map>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,7 +25,7 @@ std::string cachedFiles(const char *part) {
 }
 
 /// What `lathe zoo` writes.
-std::string zooFile(const ModelFlags &flags) {
+std::string zooFile(const ModelOptions &flags) {
   std::string folder = cachedFiles("zoo");
   std::string path =
       fmt::format("{}/{}-{}-{}-{}.onnx", folder, flags.zooName(), flags.zooBatch, flags.zooSequence, flags.zooSeed);
@@ -39,7 +39,7 @@ std::string zooFile(const ModelFlags &flags) {
 }
 
 /// What `lathe export` writes; the file is removed when this process ends.
-std::string exportedFile(const ModelFlags &flags) {
+std::string exportedFile(const ModelOptions &flags) {
   std::string path = (temporaryFolder() / "export.onnx").string();
   Arguments arguments{"export", flags.model, "-o", path, quietFlag()};
   Arguments graph = flags.graphArguments();
@@ -64,7 +64,7 @@ void useDistinctNames(std::vector<lab::CompareSide> &sides) {
 }
 
 /// Gives a side of another runtime its file.
-void fillInRunner(lab::CompareSide &side, const ModelFlags &flags, std::string &exported) {
+void fillInRunner(lab::CompareSide &side, const ModelOptions &flags, std::string &exported) {
   std::string format = flags.isZoo() ? "onnx" : modelFormat(flags.model);
   if (side.runner.reads(format)) {
     side.model = flags.isZoo() ? zooFile(flags) : flags.model;
@@ -80,7 +80,7 @@ void fillInRunner(lab::CompareSide &side, const ModelFlags &flags, std::string &
 }
 
 /// A package that only has such inputs: what calling our runner costs.
-std::string callPackage(const ModelFlags &model, const std::vector<lab::CallInput> &inputs) {
+std::string callPackage(const ModelOptions &model, const std::vector<lab::CallInput> &inputs) {
   process::TemporaryDirectory folder("call"); // packages are kept by the model's bytes
   return packageFor(callModel(model, folder.path.string(), inputs)).path;
 }
@@ -117,7 +117,7 @@ std::vector<std::string> shapesLike(const Package &ours, const Package &other) {
 }
 
 /// Of the inputs and outputs of a package that are quantised.
-lab::Scales scalesOf(const std::string &package, const ModelFlags &flags) {
+lab::Scales scalesOf(const std::string &package, const ModelOptions &flags) {
   auto model = openPackage(package, flags).model;
   lab::Scales scales;
   for (auto ports : {model->inputs(), model->outputs()})
@@ -128,7 +128,7 @@ lab::Scales scalesOf(const std::string &package, const ModelFlags &flags) {
 }
 
 /// What tells apart files of one name: a hash of the model's content.
-std::string contentOf(const std::string &file, const std::string &package, const ModelFlags &flags) {
+std::string contentOf(const std::string &file, const std::string &package, const ModelOptions &flags) {
   if (!file.starts_with("zoo:"))
     return fmt::format("{:016x}", cache::modelHash(file));
   std::string source = openPackage(package, flags).model->source();
@@ -137,21 +137,21 @@ std::string contentOf(const std::string &file, const std::string &package, const
 
 } // namespace
 
-ModelFlags flagsLike(const ModelFlags &flags, const std::string &ours, const std::string &file) {
-  ModelFlags other = flagsForOther(flags, file);
+ModelOptions flagsLike(const ModelOptions &flags, const std::string &ours, const std::string &file) {
+  ModelOptions other = flagsForOther(flags, file);
   if (!flags.shapes.empty() && !other.isZoo() && !isPackage(file))
     other.shapes = shapesLike(openPackage(ours, flags), packageFor(other));
   return other;
 }
 
-std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlags &model) {
+std::vector<lab::CompareSide> findSides(const std::string &with, const ModelOptions &model) {
   auto find = [](const std::string &name) { return lab::runnerNamed(name, "--with " + name); };
   bool ofPackage = !model.isZoo() && isPackage(model.model);
   std::string usual =
       model.isZoo() || ofPackage ? "onnxruntime" : fileFormat(model.model, beginningOf(model.model)).runner;
   std::vector<lab::CompareSide> sides(1);
   sides[0].runner = find("lathe");
-  for (const std::string &name : CLI::detail::split(with.empty() ? usual : with, ',')) {
+  for (const std::string &name : wordsOf(with.empty() ? usual : with)) {
     lab::CompareSide side;
     std::error_code absent;
     bool file = name.rfind("zoo:", 0) == 0 || name.find_first_of("./") != std::string::npos;
@@ -172,7 +172,7 @@ std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlag
   return sides;
 }
 
-void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, const ModelFlags &model) {
+void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, const ModelOptions &model) {
   sides[0].model = package;
   sides[0].called = model.model;
   sides[0].scales = scalesOf(package, model);
@@ -186,7 +186,7 @@ void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, co
       side.content = contentOf(side.called, side.model, model);
       side.scales = scalesOf(side.model, model);
     } else if (side.runner.reads("lathe")) {
-      ModelFlags references = model;
+      ModelOptions references = model;
       references.referencesOnly = true;
       side.model = packageFor(references).path;
       side.called = fmt::format("{} on its references", model.model);
@@ -199,4 +199,4 @@ void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, co
   }
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

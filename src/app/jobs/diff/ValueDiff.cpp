@@ -1,4 +1,4 @@
-#include "cli/models/ValueDiff.h"
+#include "jobs/diff/ValueDiff.h"
 
 #include "ir/Bridge.h"
 #include "lab/compare/Ports.h"
@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 using Pairs = std::vector<std::pair<mlir::Operation *, mlir::Operation *>>; // in the order of A
@@ -148,7 +148,7 @@ const ValueError *ValueDiff::worst(double least) const {
   return found;
 }
 
-ValueDiff diffValues(const ValueSide &a, const ValueSide &b, const InputFlags &inputs,
+ValueDiff diffValues(const ValueSide &a, const ValueSide &b, const InputOptions &inputs,
                      const std::vector<std::string> &shapes, int threads,
                      const std::function<std::pair<Source, Source>()> &normalised) {
   ValueDiff diff;
@@ -202,4 +202,4 @@ ValueDiff diffValues(const ValueSide &a, const ValueSide &b, const InputFlags &i
   return diff;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

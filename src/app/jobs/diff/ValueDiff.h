@@ -1,8 +1,8 @@
 // Values inside of two models, beside each other on the same inputs.
 #pragma once
 
-#include "cli/CompilerVerbs.h"
-#include "cli/Inputs.h"
+#include "jobs/Inputs.h"
+#include "jobs/Source.h"
 #include "support/Quantization.h"
 
 #include <functional>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// A model as its file has it.
 struct ValueSide {
@@ -40,8 +40,8 @@ struct ValueDiff {
 /// name. Integers that have a scale count as real numbers, and a value whose channels lie elsewhere is transposed. Where
 /// fewer than two nodes have one name, `normalised` gives both graphs in a form whose nodes are mapped onto each other.
 /// Throws Error for inputs that do not fit.
-ValueDiff diffValues(const ValueSide &a, const ValueSide &b, const InputFlags &inputs,
+ValueDiff diffValues(const ValueSide &a, const ValueSide &b, const InputOptions &inputs,
                      const std::vector<std::string> &shapes, int threads,
                      const std::function<std::pair<Source, Source>()> &normalised);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

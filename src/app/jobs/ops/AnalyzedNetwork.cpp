@@ -1,31 +1,12 @@
-#include "cli/analysis/AnalyzedNetwork.h"
+#include "jobs/ops/AnalyzedNetwork.h"
 
-#include "cli/Recording.h"
+#include "jobs/Recording.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 using report::Row;
 
-void addNetwork(Options &options, OpsFlags &flags, const char *help) {
-  auto *model = options.add_option("--from-model", flags.model, help)->type_name("MODEL");
-  options
-      .add_option("--suite", flags.suites,
-                  "Use a suite of problems instead of a network; its list says how often each problem occurs")
-      ->delimiter(',')
-      ->excludes(model);
-  options.add_option("--problems", flags.problems, "Search only this list (CSV) for the suite")->type_name("CSV");
-  options
-      .add_option("--epilogue", flags.epilogue,
-                  "Set the epilogue of the suite's convolutions and fc: none, or bias, add and relu joined by + "
-                  "(default: bias+relu)")
-      ->capture_default_str();
-  options.afterParse([&] {
-    if (flags.suites.empty())
-      options.refuse({"--problems", "--epilogue"}, "no list of problems is read without --suite");
-  });
-}
-
-AnalyzedNetwork networkOf(OpsFlags &flags, const std::string &op) {
+AnalyzedNetwork networkOf(OpsOptions &flags, const std::string &op) {
   AnalyzedNetwork network;
   auto add = [&](const std::vector<lab::ListedProblem> &entries) {
     for (auto &entry : entries)
@@ -34,7 +15,7 @@ AnalyzedNetwork networkOf(OpsFlags &flags, const std::string &op) {
   if (!flags.model.empty()) {
     ListedModel listed = listModel(flags.model);
     add(listed.problems);
-    ModelFlags model;
+    ModelOptions model;
     model.model = flags.model;
     network.text = modelProblem(model, listed.source, "").text;
     network.command = fmt::format("`lathe ops bench --from-model {}`", flags.model);
@@ -63,4 +44,4 @@ std::optional<double> benchSeconds(store::Store &store, const std::string &named
   return last ? std::optional(last->median) : std::nullopt;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

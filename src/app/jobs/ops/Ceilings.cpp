@@ -1,8 +1,8 @@
-#include "cli/analysis/Ceilings.h"
+#include "jobs/ops/Ceilings.h"
 
 #include "report/RooflineShares.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 const lab::MachineCeilings *Ceilings::of(const std::string &platform) {
   auto [known, isNew] = byPlatform.try_emplace(platform, nullptr);
@@ -11,4 +11,4 @@ const lab::MachineCeilings *Ceilings::of(const std::string &platform) {
   return known->second;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

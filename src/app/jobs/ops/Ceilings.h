@@ -6,7 +6,7 @@
 
 #include <map>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// The ceilings of the platforms of a store, where they are this machine's and have been measured.
 class Ceilings {
@@ -20,4 +20,4 @@ private:
   std::map<std::string, const lab::MachineCeilings *> byPlatform;
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,4 +1,4 @@
-#include "cli/ProblemLists.h"
+#include "jobs/ops/ProblemLists.h"
 
 #include "lab/problems/ProblemList.h"
 #include "support/Error.h"
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 std::vector<std::string> problemLists(const std::string &given) {
   if (!given.empty())
@@ -33,4 +33,4 @@ std::vector<std::string> offeredSuites() {
   return words;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

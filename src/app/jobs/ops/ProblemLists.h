@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// `given` if it is not "", else the lists installed with this program and those of the test data ($LATHE_TEST_DATA, or
 /// ../shared). Throws Error if there is none.
@@ -13,4 +13,4 @@ std::vector<std::string> problemLists(const std::string &given);
 /// Words that shells offer for --suite: the suites of the installed lists, and `list`.
 std::vector<std::string> offeredSuites();
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,4 +1,4 @@
-#include "cli/profile/KernelGraph.h"
+#include "jobs/profile/KernelGraph.h"
 
 #include "runtime/plan/Program.h"
 
@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 using nlohmann::json;
@@ -164,4 +164,15 @@ private:
 
 json kernelGraph(const runtime::Context &context, size_t count) { return Walk(context, count).graph(); }
 
-} // namespace lathe::cli
+ElementType factorsOf(const runtime::InstructionInfo &info) {
+  std::string type;
+  try {
+    Schedule schedule = readSchedule(std::string(info.schedule));
+    if (validate(schedule).find("type"))
+      type = schedule.word("type");
+  } catch (const Error &) { // of a package of another version
+  }
+  return type == "bf16" ? ElementType::bf16 : type.empty() || type == "f32" ? ElementType::f32 : ElementType::i8;
+}
+
+} // namespace lathe::jobs

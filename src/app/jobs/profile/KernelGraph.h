@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// The first `count` instructions of the plan in use and the values between them; constants are left out. An object:
 ///
@@ -19,4 +19,8 @@ namespace lathe::cli {
 /// leave comes from the instructions of its body that compute it.
 nlohmann::json kernelGraph(const runtime::Context &context, size_t count);
 
-} // namespace lathe::cli
+/// Type of the factors of a kernel's products, which determines its ceiling. All products of bytes have the type i8: the
+/// fastest instruction for them is the limit of the machine, also of schedules that widen them.
+ElementType factorsOf(const runtime::InstructionInfo &info);
+
+} // namespace lathe::jobs

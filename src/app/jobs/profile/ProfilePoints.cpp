@@ -1,4 +1,4 @@
-#include "cli/profile/ProfilePoints.h"
+#include "jobs/profile/ProfilePoints.h"
 
 #include "lab/StoreRecords.h"
 #include "report/PageData.h"
@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 static store::Point kernelPoint(store::Point point, const runtime::InstructionInfo &info, size_t index, double clock) {
   std::string model = point.problem.text;
@@ -68,4 +68,4 @@ nlohmann::json profilePage(store::Experiment experiment, std::vector<store::Poin
   return data.document();
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

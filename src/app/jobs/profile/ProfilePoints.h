@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// One profiled run: seconds by instruction, the overhead, the whole.
 struct ProfiledRun {
@@ -27,4 +27,4 @@ std::vector<store::Point> profilePoints(const store::Point &model, const runtime
 nlohmann::json profilePage(store::Experiment experiment, std::vector<store::Point> points,
                            const lab::MachineCeilings &ceilings, const std::string &title);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

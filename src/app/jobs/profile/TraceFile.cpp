@@ -1,13 +1,13 @@
-#include "cli/profile/TraceFile.h"
+#include "jobs/profile/TraceFile.h"
 
-#include "cli/print/ProfileTable.h"
+#include "jobs/profile/KernelGraph.h"
 #include "runtime/plan/Program.h"
 #include "store/Lines.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 using nlohmann::json;
@@ -224,4 +224,4 @@ void TraceRuns::write(const std::string &path, const runtime::Context &context, 
   writer.end();
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

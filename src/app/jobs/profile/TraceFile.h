@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Traced runs of one context, one after the other.
 class TraceRuns {
@@ -45,4 +45,4 @@ private:
   uint64_t omitted = 0;
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,7 +1,7 @@
-#include "cli/samples/Classifiers.h"
+#include "jobs/samples/Classifiers.h"
 
-#include "cli/Inputs.h"
-#include "cli/models/SideParts.h"
+#include "jobs/Inputs.h"
+#include "jobs/compare/SideParts.h"
 #include "runtime/NpyTensor.h"
 #include "runtime/QuantizedTensor.h"
 
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <map>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 template <class T> T take(process::Result<T> result, const std::string &name) {
@@ -42,9 +42,9 @@ Tensor inputOf(const runtime::Port &port, const evaluate::SampleArrays &arrays, 
 
 } // namespace
 
-PackageClassifier::PackageClassifier(const ModelFlags &flags) : PackageClassifier(packageFor(flags), flags) {}
+PackageClassifier::PackageClassifier(const ModelOptions &flags) : PackageClassifier(packageFor(flags), flags) {}
 
-PackageClassifier::PackageClassifier(Package package, const ModelFlags &flags)
+PackageClassifier::PackageClassifier(Package package, const ModelOptions &flags)
     : path(package.path), model(std::move(package.model)), context(model, {.threads = flags.threads}),
       called(flags.model) {}
 
@@ -77,7 +77,7 @@ Tensor PackageClassifier::scores(const evaluate::SampleArrays &arrays, const std
   return run();
 }
 
-RunnerClassifier::RunnerClassifier(const std::string &name, const ModelFlags &flags, const PackageClassifier &ours)
+RunnerClassifier::RunnerClassifier(const std::string &name, const ModelOptions &flags, const PackageClassifier &ours)
     : runner(take(lab::Runner::start(withSignature(lab::runnerNamed(name, "--against " + name), flags)), name)),
       name(name), ours(ours) {
   lab::RunnerSpec spec = lab::runnerNamed(name, "--against " + name);
@@ -101,4 +101,4 @@ Tensor RunnerClassifier::scores(const evaluate::SampleArrays &, const std::strin
   return toTensor(readNpy(outputs.at(output)));
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,10 +1,10 @@
 // Models that classify pictures and arrays: packages, and models in other runtimes.
 #pragma once
 
-#include "cli/ModelFlags.h"
-#include "cli/Packages.h"
-#include "cli/samples/PictureFlags.h"
 #include "evaluate/Dataset.h"
+#include "jobs/ModelOptions.h"
+#include "jobs/Packages.h"
+#include "jobs/samples/PictureOptions.h"
 #include "lab/compare/Runner.h"
 #include "process/TemporaryDirectory.h"
 #include "runtime/Context.h"
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Something that gives scores to classes.
 class Classifier {
@@ -28,7 +28,7 @@ public:
 /// A package. It quantises pictures with its own scale.
 class PackageClassifier : public Classifier {
 public:
-  explicit PackageClassifier(const ModelFlags &flags);
+  explicit PackageClassifier(const ModelOptions &flags);
 
   const runtime::Port &input() const { return model->inputs()[0]; }
   const runtime::Model &loaded() const { return *model; }
@@ -36,7 +36,7 @@ public:
   /// Throws Error if the model has several inputs: pictures are one.
   void requireOneInput() const;
   /// How pictures become inputs. Call it once, before `scores` of pictures. Throws Error if the input is no picture.
-  void prepare(const PictureFlags &pictures) { how = pictures.of(input()); }
+  void prepare(const PictureOptions &pictures) { how = pictures.of(input()); }
 
   Tensor scores(const evaluate::Picture &picture) override;
   Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) override;
@@ -56,14 +56,14 @@ private:
 
   Tensor run();
 
-  PackageClassifier(Package package, const ModelFlags &flags);
+  PackageClassifier(Package package, const ModelOptions &flags);
 };
 
 /// The model of `ours` in another runtime, in a process of its own. It gets the last input of `ours`, which must outlive it.
 class RunnerClassifier : public Classifier {
 public:
   /// `name`: of the runner. Throws Error if the runner does not read the model.
-  RunnerClassifier(const std::string &name, const ModelFlags &flags, const PackageClassifier &ours);
+  RunnerClassifier(const std::string &name, const ModelOptions &flags, const PackageClassifier &ours);
 
   Tensor scores(const evaluate::Picture &picture) override;
   Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) override;
@@ -75,4 +75,4 @@ private:
   const PackageClassifier &ours;
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,73 +1,16 @@
-#include "cli/samples/PictureFlags.h"
+#include "jobs/samples/PictureOptions.h"
 
-#include "cli/Inputs.h"
-#include "cli/ModelFlags.h"
+#include "jobs/Inputs.h"
+#include "jobs/ModelOptions.h"
 #include "support/Text.h"
 
 #include <cmath>
 #include <filesystem>
 #include <tuple>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
-void PictureFlags::add(Options &options) {
-  HelpSection section(options, "Inputs");
-  options
-      .add_option("--preprocess", preprocess,
-                  "Take range, mean, deviation, channels and quantisation of pixels from the flags, or from what the "
-                  "model's file states")
-      ->check(CLI::IsMember({"flags", "model"}))
-      ->capture_default_str();
-  options
-      .add_option("--fit", fit,
-                  "Fit pictures: stretch them to the input, or resize the shorter side and crop the middle")
-      ->check(CLI::IsMember({"stretch", "crop"}))
-      ->capture_default_str();
-  options.add_option("--resize", resize, "Set the shorter side before --fit crop, in pixels (default: the input's)")
-      ->check(CLI::Range(1, 1 << 16));
-  options
-      .add_option(
-          "--pixel-range", range,
-          "Set the range of pixels before --mean and --std; auto: that of a quantised input if neither is given, else "
-          "0..1")
-      ->check(CLI::IsMember({"auto", "0..1", "-1..1", "0..255"}))
-      ->capture_default_str();
-  options.add_option("--mean", mean, "Subtract this from pixels: one number, or one a channel as 0.485,0.456,0.406")
-      ->delimiter(',');
-  options.add_option("--std", deviation, "Divide pixels by this after --mean: one number, or one a channel")
-      ->delimiter(',');
-  options.add_option("--channels", channels, "Set the order of channels: rgb or bgr")
-      ->check(CLI::IsMember({"rgb", "bgr"}))
-      ->capture_default_str();
-  options
-      .add_option("--input-layout", layout,
-                  "Set the layout of the input: nchw, nhwc, or auto: where 3 or 1 channels stand")
-      ->check(CLI::IsMember({"auto", "nchw", "nhwc"}))
-      ->capture_default_str();
-  options.add_option("--input-scale", inputScale, "Quantise pixels for an integer input with this scale")
-      ->check(CLI::PositiveNumber);
-  options.add_option("--input-zero-point", inputZeroPoint, "Quantise pixels with this zero point (default: 0)");
-  options.afterParse([this, &options] {
-    if (preprocess == "model")
-      options.refuse({"--pixel-range", "--mean", "--std", "--channels", "--input-scale", "--input-zero-point"},
-                     "--preprocess model takes it from the model's file");
-    for (const auto *values : {&mean, &deviation})
-      require(values->empty() || values->size() == 1 || values->size() == 3,
-              "{}: has {} numbers, expected one or one a channel (3)", values == &mean ? "--mean" : "--std",
-              values->size());
-    for (double value : mean)
-      require(std::isfinite(value), "--mean: is {}, expected finite numbers", value);
-    for (double value : deviation)
-      require(value > 0 && std::isfinite(value), "--std: is {}, expected positive numbers", value);
-    require(std::isfinite(inputScale), "--input-scale: is {}, expected a positive number", inputScale);
-    if (fit != "crop")
-      options.refuse({"--resize"}, "--fit stretch needs no other size");
-    if (inputScale == 0)
-      options.refuse({"--input-zero-point"}, "give --input-scale, too");
-  });
-}
-
-PictureNotes PictureFlags::takeFrom(const std::string &model) {
+PictureNotes PictureOptions::takeFrom(const std::string &model) {
   if (preprocess != "model")
     return {};
   require(!model.starts_with("zoo:") && !isPackage(model),
@@ -79,7 +22,7 @@ PictureNotes PictureFlags::takeFrom(const std::string &model) {
   return notes;
 }
 
-void PictureFlags::apply(const PictureNotes &notes, const std::string &model) {
+void PictureOptions::apply(const PictureNotes &notes, const std::string &model) {
   for (const auto *values : {&notes.mean, &notes.deviation})
     require(values->size() <= 1 || values->size() == 3, "{}: states {} numbers for the channels, expected one or 3",
             model, values->size());
@@ -95,8 +38,8 @@ void PictureFlags::apply(const PictureNotes &notes, const std::string &model) {
   deviation = notes.deviation;
 }
 
-PictureFlags PictureFlags::forOther(const std::string &model) const {
-  PictureFlags other = *this;
+PictureOptions PictureOptions::forOther(const std::string &model) const {
+  PictureOptions other = *this;
   if (preprocess != "model" || model.starts_with("zoo:") || isPackage(model) || std::filesystem::is_directory(model))
     return other;
   PictureNotes notes = pictureNotes(model, 0);
@@ -119,7 +62,7 @@ std::optional<std::pair<double, double>> realRange(const runtime::Port &port) {
 
 } // namespace
 
-void PictureFlags::takeRange(const runtime::Port &port, const std::string &model) {
+void PictureOptions::takeRange(const runtime::Port &port, const std::string &model) {
   if (!followsInputs() || ofQuantised || inputScale != 0)
     return;
   ofQuantised = realRange(port);
@@ -127,27 +70,27 @@ void PictureFlags::takeRange(const runtime::Port &port, const std::string &model
     decidedBy = fmt::format("input '{}' of {}", port.name, model);
 }
 
-std::pair<double, double> PictureFlags::pixelRange() const {
+std::pair<double, double> PictureOptions::pixelRange() const {
   if (followsInputs() && ofQuantised)
     return *ofQuantised;
   return {range == "-1..1" ? -1 : 0, range == "0..255" ? 255 : 1};
 }
 
-std::string PictureFlags::rangeText() const {
+std::string PictureOptions::rangeText() const {
   if (!followsInputs() || !ofQuantised)
     return "";
   return fmt::format("pixels are {:.4g} to {:.4g}, as {} takes them\n", ofQuantised->first, ofQuantised->second,
                      printable(decidedBy));
 }
 
-evaluate::Preprocessing PictureFlags::of(const runtime::Port &port) const {
+evaluate::Preprocessing PictureOptions::of(const runtime::Port &port) const {
   std::vector<int64_t> dims;
   for (const Dim &dim : port.dims)
     dims.push_back(dim.evaluate([](const std::string &) { return int64_t(1); }));
   return of(port, dims);
 }
 
-evaluate::Preprocessing PictureFlags::of(const runtime::Port &port, const std::vector<int64_t> &dims) const {
+evaluate::Preprocessing PictureOptions::of(const runtime::Port &port, const std::vector<int64_t> &dims) const {
   evaluate::Preprocessing how;
   require(dims.size() == 4 && dims[0] == 1, "input '{}' is {}, expected one picture: 1x3xHxW or 1xHxWx3", port.name,
           dimsText(dims));
@@ -178,4 +121,4 @@ evaluate::Preprocessing PictureFlags::of(const runtime::Port &port, const std::v
   return how;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

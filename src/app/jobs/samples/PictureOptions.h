@@ -1,17 +1,17 @@
 // Flags that say how a picture becomes an input.
 #pragma once
 
-#include "cli/Common.h"
 #include "evaluate/Picture.h"
 #include "import/PictureNotes.h"
+#include "jobs/Common.h"
 #include "runtime/Model.h"
 
 #include <optional>
 #include <utility>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
-struct PictureFlags {
+struct PictureOptions {
   std::string preprocess = "flags"; // or "model": as the file of the model states it
   std::string fit = "stretch";      // or "crop"
   int64_t resize = 0;               // shorter side before the crop, in pixels; 0: the input's shorter side
@@ -22,13 +22,12 @@ struct PictureFlags {
   double inputScale = 0;               // of a quantised input; 0: not given
   int64_t inputZeroPoint = 0;
 
-  void add(Options &options);
   /// With --preprocess model: takes range, mean, deviation and order of channels from the file. Returns what it states; without
   /// that flag nothing. Throws Error for a model that states nothing of pictures.
   PictureNotes takeFrom(const std::string &model);
   /// The flags for another model that gets the same pictures, after takeFrom: with --preprocess model what its own file
   /// states, if it states anything of pictures.
-  PictureFlags forOther(const std::string &model) const;
+  PictureOptions forOther(const std::string &model) const;
   /// With --pixel-range auto, and neither --mean nor --std: if `port` of `model` is quantised with one scale and has 8 bits,
   /// pixels are the real numbers that its elements stand for. The first such port decides. Call it for the inputs of all
   /// models before `of`, so that all get the same picture.
@@ -52,4 +51,4 @@ private:
   bool followsInputs() const { return range == "auto" && mean.empty() && deviation.empty(); }
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

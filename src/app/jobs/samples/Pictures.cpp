@@ -1,25 +1,11 @@
-#include "cli/samples/Pictures.h"
+#include "jobs/samples/Pictures.h"
 
-#include "cli/print/Progress.h"
+#include "jobs/Progress.h"
 #include "support/Text.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
-void DataFlags::add(Options &options, const std::string &dataHelp) {
-  HelpSection section(options, "Inputs");
-  options.add_option("--data", data, dataHelp)->type_name("DIR|F.csv|F.npz");
-  options.add_option("--labels", labels, "Read the names of the classes from FILE, one a line")->type_name("FILE");
-  options.add_flag("--skip-unreadable", skipUnreadable,
-                   "Leave out pictures that cannot be read, and name them, instead of ending with an error");
-  options
-      .add_option("--random-crops", crops,
-                  "Classify this many random crops of at least half the sides instead of the whole pictures")
-      ->check(CLI::Range(1, 1 << 24))
-      ->type_name("N");
-  options.reads([this] { return std::vector<std::string>{labels}; });
-}
-
-evaluate::Dataset DataFlags::read(const std::vector<std::string> &names, const std::string &task) const {
+evaluate::Dataset DataOptions::read(const std::vector<std::string> &names, const std::string &task) const {
   evaluate::Dataset set = evaluate::readDataset(data, names);
   Progress progress(task);
   size_t count = set.pictures.size();
@@ -27,7 +13,7 @@ evaluate::Dataset DataFlags::read(const std::vector<std::string> &names, const s
   return set;
 }
 
-std::vector<std::string> DataFlags::labelsOr(const std::vector<std::string> &stated) const {
+std::vector<std::string> DataOptions::labelsOr(const std::vector<std::string> &stated) const {
   return labels.empty() ? stated : evaluate::readLabels(labels);
 }
 
@@ -50,4 +36,4 @@ nlohmann::json skippedJson(const std::vector<evaluate::SkippedFile> &files) {
   return list;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

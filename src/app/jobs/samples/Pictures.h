@@ -1,18 +1,17 @@
 // The pictures that `evaluate` and `sweep` classify.
 #pragma once
 
-#include "cli/Common.h"
 #include "evaluate/Dataset.h"
+#include "jobs/Common.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// --data, --labels and how pictures are drawn from them.
-struct DataFlags {
+struct DataOptions {
   std::string data, labels; // labels "": those that the model states, or none
   int64_t crops = 0;        // random crops in all; 0: whole pictures
   bool skipUnreadable = false;
 
-  void add(Options &options, const std::string &dataHelp);
   /// The labels of --labels, else `stated`.
   std::vector<std::string> labelsOr(const std::vector<std::string> &stated) const;
   /// Reads the data set and decodes every picture once; progress is that of `task`. `names` are the labels. Throws Error with
@@ -24,4 +23,4 @@ struct DataFlags {
 std::string skippedText(const std::vector<evaluate::SkippedFile> &files);
 nlohmann::json skippedJson(const std::vector<evaluate::SkippedFile> &files);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,7 +1,7 @@
-#include "cli/samples/Samples.h"
+#include "jobs/samples/Samples.h"
 
-#include "cli/Inputs.h"
 #include "evaluate/Dataset.h"
+#include "jobs/Inputs.h"
 #include "runtime/NpyTensor.h"
 #include "support/PendingFile.h"
 
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -70,7 +70,7 @@ std::vector<std::string> sampleFiles(const std::string &path) {
 
 class Loader {
 public:
-  Loader(std::span<const runtime::Port> ports, const SampleFlags &flags)
+  Loader(std::span<const runtime::Port> ports, const SampleOptions &flags)
       : ports(ports), flags(flags), shapes(shapesByName(ports, flags.shapes)) {
     for (const runtime::Port &port : ports)
       require(port.tensor(), "input '{}' is {}, expected a tensor: samples are tensors", port.name, name(port.kind));
@@ -79,7 +79,7 @@ public:
   std::vector<std::string> names; // of the samples that were read
 
   std::vector<Sample> random() {
-    InputFlags fill;
+    InputOptions fill;
     fill.fill = "random";
     fill.seed = flags.seed;
     std::vector<Sample> samples;
@@ -138,7 +138,7 @@ public:
 
 private:
   std::span<const runtime::Port> ports;
-  const SampleFlags &flags;
+  const SampleOptions &flags;
   std::map<std::string, std::vector<int64_t>> shapes;
 
   /// Other arrays of an archive are not unpacked. A single input takes an array of any name.
@@ -213,7 +213,7 @@ private:
 
 } // namespace
 
-std::vector<std::vector<Value>> loadSamples(std::span<const runtime::Port> ports, const SampleFlags &flags,
+std::vector<std::vector<Value>> loadSamples(std::span<const runtime::Port> ports, const SampleOptions &flags,
                                             const std::function<void(size_t, size_t)> &progress,
                                             std::vector<std::string> *names) {
   Loader loader(ports, flags);
@@ -227,4 +227,4 @@ std::vector<std::vector<Value>> loadSamples(std::span<const runtime::Port> ports
   return samples;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

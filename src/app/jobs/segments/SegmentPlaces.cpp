@@ -1,9 +1,9 @@
-#include "cli/models/SegmentPlaces.h"
+#include "jobs/segments/SegmentPlaces.h"
 
 #include "compile/Checkpoints.h"
 #include "support/Error.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 Cut SegmentPlaces::cut(const std::string &from, const std::string &to) const {
   CutOptions options;
@@ -34,4 +34,4 @@ std::vector<std::string> SegmentPlaces::resolved(const std::vector<std::string> 
   return places;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

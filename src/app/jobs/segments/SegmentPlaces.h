@@ -3,7 +3,7 @@
 
 #include "passes/Extract.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 class SegmentPlaces {
 public:
@@ -22,4 +22,4 @@ private:
   TensorOrigins origins;
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

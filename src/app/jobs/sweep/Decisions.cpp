@@ -1,6 +1,8 @@
-#include "cli/sweep/Decisions.h"
+#include "jobs/sweep/Decisions.h"
 
-namespace lathe::cli {
+#include "lab/StoreRecords.h"
+
+namespace lathe::jobs {
 namespace {
 
 /// The row that the decisions of others are compared with; null: none decides.
@@ -45,4 +47,48 @@ std::optional<evaluate::Confusion> confusionOf(const SweepRow &row, const Sweep 
   return result;
 }
 
-} // namespace lathe::cli
+namespace {
+
+/// What the table of a sweep shows beside the time.
+void addFigures(store::Point &point, const SweepRow &row, const Sweep &sweep) {
+  if (!row.compiled.is_null()) {
+    point.prepareSeconds = row.compiled.at("time_s").get<double>();
+    point.figures["package_bytes"] = row.compiled.at("package_bytes");
+    point.figures["original_bytes"] = row.compiled.at("original_bytes");
+    point.figures["conversions"] = double(row.compiled.at("layouts").at("conversions").size());
+    point.figures["references"] = double(row.compiled.at("references").size());
+  }
+  if (row.decisions.empty())
+    return;
+  auto pictures = double(row.decisions.size());
+  point.figures["pictures"] = pictures;
+  Decided decided = decidedBy(row, sweep);
+  point.figures["agreeing"] = double(decided.agreeing) / pictures;
+  if (decided.labelled)
+    point.figures["top1"] = double(decided.right) / double(decided.labelled);
+}
+
+} // namespace
+
+std::vector<store::Point> sweepPoints(const Sweep &sweep) {
+  std::vector<store::Point> points;
+  for (const SweepRow &row : sweep.rows) {
+    if (!row.point)
+      continue;
+    store::Point point = *row.point;
+    point.disturbance = sweep.timing.disturbance;
+    addFigures(point, row, sweep);
+    if (row.timed()) {
+      point.rounds = lab::samplesOf(row.rounds, row.counts);
+      if (sweep.timing.starts.size() > 1)
+        point.starts = sweep.timing.starts;
+    } else if (row.ended) {
+      point.status = store::PointStatus::crashed;
+      point.reason = row.reason;
+    }
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+} // namespace lathe::jobs

@@ -1,10 +1,20 @@
-// What the rows of `lathe sweep` decided on pictures.
+// What is known of a sweep: its rows, and what they decided on pictures.
 #pragma once
 
-#include "cli/sweep/Report.h"
 #include "evaluate/Decisions.h"
+#include "jobs/sweep/Timing.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
+
+/// What is known of the grid.
+struct Sweep {
+  std::vector<SweepRow> rows;
+  SweepTiming timing;
+  bool classifies = false; // --data was given
+  /// Label of each picture that rows decide on, in order, and its file; empty without --data.
+  std::vector<evaluate::LabelledPicture> pictures;
+  std::vector<std::string> names; // of the classes; empty: not known
+};
 
 /// Counts of pictures.
 struct Decided {
@@ -24,4 +34,7 @@ std::vector<ChangedDecision> changedIn(const SweepRow &row, const Sweep &sweep);
 /// Classes against decisions; nothing where no picture has a class.
 std::optional<evaluate::Confusion> confusionOf(const SweepRow &row, const Sweep &sweep);
 
-} // namespace lathe::cli
+/// Points of the rows that ran, with their times.
+std::vector<store::Point> sweepPoints(const Sweep &sweep);
+
+} // namespace lathe::jobs

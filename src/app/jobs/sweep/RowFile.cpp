@@ -1,16 +1,16 @@
-#include "cli/sweep/RowFile.h"
+#include "jobs/sweep/RowFile.h"
 
 #include "store/ContentKey.h"
 
 #include <filesystem>
 #include <fstream>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 using nlohmann::json;
 
-/// What PictureFlags::takeRange asks of a port.
+/// What PictureOptions::takeRange asks of a port.
 json portJson(const runtime::Port &port) {
   json document{{"name", port.name}, {"type", std::string(name(port.type))}, {"dims", json::array()}};
   for (const Dim &dim : port.dims)
@@ -107,4 +107,4 @@ void writeRow(const SweepRow &row, const std::string &file) {
   std::filesystem::rename(unfinished, file);
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,6 +1,6 @@
-#include "cli/sweep/RowFolder.h"
+#include "jobs/sweep/RowFolder.h"
 
-#include "cli/Self.h"
+#include "jobs/Self.h"
 #include "store/ContentKey.h"
 #include "support/CacheFolder.h"
 
@@ -10,7 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -67,4 +67,4 @@ void RowFolder::finish() {
     fs::remove_all(folder, ignored);
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// A folder of the user's cache for `identity`, which says everything that the rows depend on. Where there is no cache, or
 /// another process sweeps the same, a temporary folder.
@@ -27,7 +27,7 @@ public:
   const std::string &path() const { return folder; }
   /// Path of row `number` without extension.
   std::string stem(size_t number) const;
-  /// The file of the results of row `number` (cli/sweep/RowFile.h).
+  /// The file of the results of row `number` (jobs/sweep/RowFile.h).
   std::string file(size_t number) const { return stem(number) + ".json"; }
   /// Removes the folder: nothing is left to continue.
   void finish();
@@ -40,4 +40,4 @@ private:
   bool take(const std::string &path);
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

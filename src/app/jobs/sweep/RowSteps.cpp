@@ -1,14 +1,12 @@
-#include "cli/sweep/RowSteps.h"
+#include "jobs/sweep/RowSteps.h"
 
-#include "cli/Self.h"
-#include "cli/sweep/RowFile.h"
+#include "jobs/Self.h"
+#include "jobs/sweep/RowFile.h"
 
 #include <algorithm>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
-
-constexpr const char *stepFlag = "--row-step", *rowFlag = "--row-number", *folderFlag = "--row-folder";
 
 /// The first row of Lathe that has run the model of `row`; null: none has.
 const SweepRow *preparedLike(const SweepRow &row, const std::vector<SweepRow> &rows) {
@@ -41,8 +39,9 @@ void runStep(const std::string &step, size_t number, const RowWork &work) {
   SweepRow &row = work.rows[number];
   Arguments arguments{"sweep"};
   arguments.insert(arguments.end(), work.arguments.begin(), work.arguments.end());
-  for (const std::string &word : {quietFlag(), stepFlag + std::string("=") + step,
-                                  fmt::format("{}={}", rowFlag, number), folderFlag + ("=" + work.folder.path())})
+  for (const std::string &word :
+       {quietFlag(), RowStep::stepFlag + std::string("=") + step, fmt::format("{}={}", RowStep::rowFlag, number),
+        RowStep::folderFlag + ("=" + work.folder.path())})
     arguments.push_back(word);
   std::optional<std::string> why = trySelf(arguments);
   if (!why && readRow(row, work.folder.file(number)))
@@ -54,12 +53,6 @@ void runStep(const std::string &step, size_t number, const RowWork &work) {
 }
 
 } // namespace
-
-void RowStep::add(Options &options) {
-  options.add_option(stepFlag, step)->group("");
-  options.add_option(rowFlag, row)->group("");
-  options.add_option(folderFlag, folder)->group("");
-}
 
 void doStep(const RowStep &step, const RowWork &work) {
   for (size_t i = 0; i < work.rows.size(); ++i)
@@ -93,4 +86,4 @@ void prepareRows(const RowWork &work, bool classifies,
   }
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -2,13 +2,13 @@
 // its reason, and the rows behind it go on.
 #pragma once
 
-#include "cli/Inputs.h"
-#include "cli/sweep/RowFolder.h"
-#include "cli/sweep/Rows.h"
+#include "jobs/Inputs.h"
+#include "jobs/sweep/RowFolder.h"
+#include "jobs/sweep/Rows.h"
 
 #include <functional>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// What a process that this program started does: one step of one row. Hidden flags of `sweep`.
 struct RowStep {
@@ -16,14 +16,14 @@ struct RowStep {
   size_t row = 0;
   std::string folder;
 
-  void add(Options &options);
+  static constexpr const char *stepFlag = "--row-step", *rowFlag = "--row-number", *folderFlag = "--row-folder";
   bool asked() const { return !step.empty(); }
 };
 
 /// Everything that a step needs.
 struct RowWork {
   std::vector<SweepRow> &rows;
-  const InputFlags &inputs;
+  const InputOptions &inputs;
   SweepPictures &pictures;
   const RowFolder &folder;
   const Arguments &arguments; // of this command
@@ -38,4 +38,4 @@ void prepareRows(const RowWork &work, bool classifies,
                  const std::function<void(const std::string &what, size_t row)> &progress,
                  const std::function<void()> &afterStep);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,8 +1,8 @@
-#include "cli/sweep/Rows.h"
+#include "jobs/sweep/Rows.h"
 
-#include "cli/Self.h"
-#include "cli/sweep/Runtimes.h"
 #include "evaluate/Decisions.h"
+#include "jobs/Self.h"
+#include "jobs/sweep/Runtimes.h"
 #include "runtime/Context.h"
 #include "runtime/NpyTensor.h"
 #include "runtime/QuantizedTensor.h"
@@ -13,7 +13,7 @@
 #include <fstream>
 #include <tuple>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 using nlohmann::json;
@@ -90,7 +90,7 @@ void measureReferences(SweepRow &row, runtime::Context &context) {
 
 } // namespace
 
-void prepareRow(SweepRow &row, const std::string &stem, const InputFlags &inputs) {
+void prepareRow(SweepRow &row, const std::string &stem, const InputOptions &inputs) {
   row.done = true;
   compileRow(row, stem + ".lathe");
   if (!row.reason.empty())
@@ -177,4 +177,4 @@ void classifyRow(SweepRow &row, const SweepPictures &pictures) {
   }
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

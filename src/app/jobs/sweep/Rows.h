@@ -1,9 +1,9 @@
 // The rows of `lathe sweep`: how each is compiled, verified and classified before it is timed.
 #pragma once
 
-#include "cli/Recording.h"
-#include "cli/samples/PictureFlags.h"
-#include "cli/samples/Pictures.h"
+#include "jobs/Recording.h"
+#include "jobs/samples/PictureOptions.h"
+#include "jobs/samples/Pictures.h"
 #include "lab/judging/Turns.h"
 #include "process/TemporaryDirectory.h"
 
@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Pictures that every row classifies; without --data no row does.
 struct SweepPictures {
-  DataFlags data;
+  DataOptions data;
   uint64_t seed = 0; // of random crops
-  PictureFlags preprocessing;
+  PictureOptions preprocessing;
   std::vector<std::string> names; // of the classes; empty: not known
   evaluate::Dataset set;          // as `data` reads it
 };
@@ -31,7 +31,7 @@ struct UncompiledOperator {
 
 /// One model at one level, layout, target and number of threads; or in another runtime.
 struct SweepRow {
-  ModelFlags model;                  // with the level, layout, target and threads of the row
+  ModelOptions model;                // with the level, layout, target and threads of the row
   std::string runtime;               // runner that runs the model's own file (lab/compare/Runner.h); "": Lathe
   std::string title;                 // of the runtime: "tflite 2.14.0, native"
   bool foreignBuild = false;         // the runtime's times say nothing of a native build: no ratio is made of them
@@ -62,7 +62,7 @@ struct SweepRow {
 /// Compiles the row anew, loads and verifies the package, and measures what operators without kernels cost. The names of its
 /// files begin with `stem`. What is impossible becomes the reason of the row. Throws Error for inputs that the model cannot
 /// take.
-void prepareRow(SweepRow &row, const std::string &stem, const InputFlags &inputs);
+void prepareRow(SweepRow &row, const std::string &stem, const InputOptions &inputs);
 
 /// Loads the model of a row in its runtime, with the inputs of `ours`, a prepared row of the same model, and compares the
 /// outputs. The names of its files begin with `stem`. What is impossible becomes the reason of the row.
@@ -77,4 +77,4 @@ size_t pictureCount(const SweepPictures &pictures);
 /// The picture of the data set that decision `number` is about. The crops of one picture follow each other.
 const evaluate::LabelledPicture &pictureOf(const SweepPictures &pictures, size_t number);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,6 +1,6 @@
-#include "cli/sweep/Runtimes.h"
+#include "jobs/sweep/Runtimes.h"
 
-#include "cli/models/SideParts.h"
+#include "jobs/compare/SideParts.h"
 #include "lab/compare/Outputs.h"
 #include "runtime/Context.h"
 #include "runtime/NpyTensor.h"
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -160,4 +160,4 @@ std::function<Tensor(const Tensor &input)> scoresOfRuntime(SweepRow &row) {
   };
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,4 +1,4 @@
-#include "cli/sweep/Timing.h"
+#include "jobs/sweep/Timing.h"
 
 #include "lab/compare/Runner.h"
 #include "lab/machine/Disturbance.h"
@@ -7,7 +7,7 @@
 #include <deque>
 #include <filesystem>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -192,4 +192,4 @@ SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &given,
   return timing;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,9 +1,9 @@
 // Times the rows of `lathe sweep` in turns.
 #pragma once
 
-#include "cli/sweep/Rows.h"
+#include "jobs/sweep/Rows.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 struct SweepTiming {
   std::vector<size_t> starts; // rounds of each start of the processes
@@ -18,4 +18,4 @@ SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &option
                      const std::function<void(const std::string &what, double secondsLeft)> &progress,
                      const std::function<void(const SweepTiming &soFar)> &afterStart);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,6 +1,5 @@
-#include "cli/tuning/EvaluateModel.h"
+#include "jobs/tune/EvaluateModel.h"
 
-#include "cli/StoreFlags.h"
 #include "compile/KernelTasks.h"
 #include "lab/StoreRecords.h"
 #include "support/Text.h"
@@ -8,9 +7,7 @@
 #include "tune/model/Knowledge.h"
 #include "tune/model/MeasuredTasks.h"
 
-#include <iostream>
-
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 constexpr size_t leastSchedules = 10; // of a task: a fifth of them can be ordered
@@ -42,7 +39,7 @@ std::vector<tune::MeasuredTask> readTasks(store::Store &store, const Target &her
 }
 
 /// Groups of the tasks of a model. Throws Error unless the store has some of them, and others.
-std::set<std::string> groupsOf(const ModelFlags &model, const std::vector<tune::MeasuredTask> &tasks,
+std::set<std::string> groupsOf(const ModelOptions &model, const std::vector<tune::MeasuredTask> &tasks,
                                const std::string &store) {
   CompileOptions compiling = compileOptions(model, nullptr);
   Source source = loadSource(model);
@@ -59,9 +56,8 @@ std::set<std::string> groupsOf(const ModelFlags &model, const std::vector<tune::
 
 } // namespace
 
-int evaluateModel(const Options &options, const ModelFlags &model, const std::string &storeFile, uint64_t seed) {
+ModelEvaluation evaluateModel(store::Store &store, const ModelOptions &model, uint64_t seed) {
   Progress progress("tune --evaluate-model");
-  store::Store store = StoreFlags{storeFile}.open();
   progress.update("reading the kernels of the records", 0, 0);
   std::vector<tune::MeasuredTask> tasks = readTasks(store, targetOf(compileOptions(model, nullptr)));
   std::vector<tune::EvaluationOptions> splits = {{.heldOut = tune::HeldOut::schedules, .seed = seed},
@@ -76,21 +72,12 @@ int evaluateModel(const Options &options, const ModelFlags &model, const std::st
     for (tune::ModelQuality &one : tune::modelQualities(tasks, split, {}, after))
       qualities.push_back(std::move(one));
   }
-  Table table = tune::modelTable(qualities);
-  options.writeJson({{"store", store.path()},
-                     {"measured_tasks", tasks.size()},
-                     {"measured_schedules", schedulesOf(tasks)},
-                     {"models", toJson(table)}});
-  if (options.printsText())
-    std::cout << fmt::format("{} of {}\n{}", counted(int64_t(schedulesOf(tasks)), "measured schedule"),
-                             counted(int64_t(tasks.size()), "task"), table.str(options.tableStyle()));
-  return success;
+  return {tasks.size(), schedulesOf(tasks), tune::modelTable(qualities)};
 }
 
-int trainModel(const Options &options, const std::string &storeFile, const tune::ModelKind &kind, uint64_t seed,
-               const std::string &path) {
+std::vector<std::string> trainModel(store::Store &store, const tune::ModelKind &kind, uint64_t seed,
+                                    const std::string &path) {
   Progress progress("tune --train-model");
-  store::Store store = StoreFlags{storeFile}.open();
   progress.update("training", 0, 0);
   tune::TrainedModels models = tune::trainModels(store, Target::parse("native"), lab::platformHere().key(), kind, seed);
   require(!models.models.empty(), "{}: has no task with 2 measured schedules; `lathe tune` measures them",
@@ -99,10 +86,7 @@ int trainModel(const Options &options, const std::string &storeFile, const tune:
   std::vector<std::string> families;
   for (const auto &[family, model] : models.models)
     families.push_back(family);
-  options.writeJson({{"file", path}, {"model", name(kind)}, {"families", families}});
-  if (options.printsText())
-    std::cout << fmt::format("{}: {} for {}\n", path, name(kind), listed(families));
-  return success;
+  return families;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,13 +1,13 @@
-#include "cli/tuning/GraphTuning.h"
+#include "jobs/tune/GraphTuning.h"
 
-#include "cli/Self.h"
-#include "cli/tuning/TrialRecords.h"
 #include "compile/KernelTasks.h"
+#include "jobs/Self.h"
+#include "jobs/tune/TrialRecords.h"
 #include "lab/judging/Turns.h"
 #include "runtime/Context.h"
 #include "support/Text.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 /// The kernel as a task of its own, in one run.
@@ -61,7 +61,7 @@ tune::Measurement declined(const std::string &schedule, const std::string &reaso
 
 } // namespace
 
-GraphTuning::GraphTuning(const ModelFlags &model, const CompileOptions &compiling, Recording &recording)
+GraphTuning::GraphTuning(const ModelOptions &model, const CompileOptions &compiling, Recording &recording)
     : model(model), compiling(compiling), recording(recording) {
   if (recording.store())
     known = graphRecords(*recording.store(), recording.platformKey());
@@ -253,4 +253,4 @@ nlohmann::json GraphTuning::json() const {
   return json;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -2,18 +2,18 @@
 // images leave a choice, and keeps what their times choose if the whole model is faster with it (docs/tuning.md).
 #pragma once
 
-#include "cli/Recording.h"
-#include "cli/print/Progress.h"
-#include "cli/tuning/TunedPackage.h"
+#include "jobs/Progress.h"
+#include "jobs/Recording.h"
+#include "jobs/tune/TunedPackage.h"
 #include "tune/Tuner.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 class GraphTuning {
 public:
   /// All arguments outlive the object. Reads what earlier runs on this machine have measured. `compiling` decides by
   /// predictions.
-  GraphTuning(const ModelFlags &model, const CompileOptions &compiling, Recording &recording);
+  GraphTuning(const ModelOptions &model, const CompileOptions &compiling, Recording &recording);
 
   /// The times that compilations of the model use; empty if there are none. Before decide(): of earlier runs.
   MeasuredTimes times() const;
@@ -40,7 +40,7 @@ private:
     std::optional<double> seconds;                // of one run; empty if the measurement failed
     store::TuningVerdict verdict = store::TuningVerdict::open;
   };
-  const ModelFlags &model;
+  const ModelOptions &model;
   const CompileOptions &compiling;
   Recording &recording;
   GraphRecords known;
@@ -62,4 +62,4 @@ private:
   void conclude(store::TuningVerdict verdict, bool spareUsed);
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

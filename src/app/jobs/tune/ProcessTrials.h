@@ -4,7 +4,7 @@
 #include "tune/Tuner.h"
 #include "tune/measure/Measure.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Measures with tune::Measurer.
 class ProcessTrials : public tune::TrialRunner {
@@ -26,4 +26,4 @@ private:
   tune::Measurer measurer;
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

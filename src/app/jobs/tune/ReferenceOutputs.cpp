@@ -1,7 +1,7 @@
-#include "cli/tuning/ReferenceOutputs.h"
+#include "jobs/tune/ReferenceOutputs.h"
 
-#include "cli/Packages.h"
-#include "cli/Self.h"
+#include "jobs/Packages.h"
+#include "jobs/Self.h"
 #include "lab/compare/Runner.h"
 #include "lab/judging/Difference.h"
 #include "lab/judging/OutputSummary.h"
@@ -15,19 +15,19 @@
 
 #include <thread>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 namespace {
 struct TimeIsOver {};
 } // namespace
 
-ReferenceOutputs::ReferenceOutputs(const ModelFlags &model, double limitSeconds) : model(model) {
+ReferenceOutputs::ReferenceOutputs(const ModelOptions &model, double limitSeconds) : model(model) {
   double end = lab::steadySeconds() + limitSeconds;
   Source source = loadSource(model);
   types = verify::valueTypes(*source.module);
   ports = inputPorts(*source.module);
   names = outputNames(mainFunction(*source.module));
-  InputFlags random;
+  InputOptions random;
   random.fill = "random";
   inputs = gatherInputs(ports, random, model.shapes);
   EvaluateOptions judging;
@@ -96,4 +96,4 @@ PackageCheck ReferenceOutputs::compared(const std::map<std::string, std::string>
   return {true, false, fmt::format("verified: relative error {:.1e}", worst)};
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,13 +1,13 @@
 // The outputs of a model by the references, and packages compared with them in a process of their own.
 #pragma once
 
-#include "cli/CompilerVerbs.h"
+#include "jobs/Source.h"
 #include "lab/judging/Tolerance.h"
 
 #include <map>
 #include <set>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// The outcome of checking a package.
 struct PackageCheck {
@@ -21,14 +21,14 @@ class ReferenceOutputs {
 public:
   /// Computes the outputs in float64 for one set of random inputs, the first one of `lathe verify`. `limitSeconds` ends it
   /// between two operators: then `complete` is false. Throws Error for a model that the references cannot compute here.
-  ReferenceOutputs(const ModelFlags &model, double limitSeconds);
+  ReferenceOutputs(const ModelOptions &model, double limitSeconds);
 
   bool complete() const { return isComplete; }
   /// Runs the package in another process for at most `seconds`, and compares. Requires complete().
   PackageCheck check(const std::string &package, double seconds) const;
 
 private:
-  ModelFlags model;
+  ModelOptions model;
   std::set<ElementType> types; // of all values
   std::vector<runtime::Port> ports;
   std::vector<Value> inputs, expected;
@@ -38,4 +38,4 @@ private:
   PackageCheck compared(const std::map<std::string, std::string> &files, const lab::Tolerance &tolerance) const;
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,4 +1,4 @@
-#include "cli/tuning/SpaceExport.h"
+#include "jobs/tune/SpaceExport.h"
 
 #include "codegen/space/ContractionFormat.h"
 #include "codegen/space/SpaceSize.h"
@@ -9,7 +9,7 @@
 #include <iostream>
 #include <set>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 using nlohmann::json;
 
@@ -32,7 +32,7 @@ bool advance(const tune::Subspace &subspace, tune::Point &point) {
 }
 
 /// All legal points of a small space, else different legal ones among random points.
-PointList listPoints(const tune::Space &space, size_t algorithm, const SpaceFlags &flags) {
+PointList listPoints(const tune::Space &space, size_t algorithm, const SpaceOptions &flags) {
   constexpr int64_t small = 2000, most = 100000; // points of a small space; random points of a large one
   const tune::Subspace &subspace = space.algorithms()[algorithm];
   PointList list;
@@ -109,7 +109,7 @@ json notSearched(const KernelFacts &facts, const Algorithm &algorithm) {
   return toJson(algorithm, std::move(values), list);
 }
 
-json algorithmsJson(const tune::Space &space, const SpaceFlags &flags) {
+json algorithmsJson(const tune::Space &space, const SpaceOptions &flags) {
   json all = json::array();
   for (const Algorithm &algorithm : algorithms()) {
     if (algorithm.family != space.kernel().family)
@@ -129,7 +129,7 @@ json algorithmsJson(const tune::Space &space, const SpaceFlags &flags) {
   return all;
 }
 
-json toJson(const ExportedKernel &kernel, const SpaceFlags &flags) {
+json toJson(const ExportedKernel &kernel, const SpaceOptions &flags) {
   json document = {{"nodes", kernel.nodes},
                    {"task", kernel.task},
                    {"family", kernel.space.kernel().family},
@@ -156,21 +156,6 @@ std::string summary(const json &kernels, const std::string &path) {
 
 } // namespace
 
-void SpaceFlags::add(Options &options, const std::string &help) {
-  options.addOutput("--export-space", file, help);
-  options
-      .add_option("--points", points,
-                  "Write this number of random legal points of every algorithm with more than 2000 points; all legal "
-                  "ones of others")
-      ->check(CLI::Range(size_t(0), size_t(10000)))
-      ->capture_default_str()
-      ->type_name("N");
-  options.afterParse([this, &options] {
-    if (file.empty())
-      options.refuse({"--points"}, "only --export-space writes points");
-  });
-}
-
 ExportedKernel exported(const KernelTask &kernel) {
   constexpr double anyClock = 1; // GHz: no predicted time is exported
   Outcome<tune::TaskToTune> task = tune::taskToTune(kernel, anyClock);
@@ -185,14 +170,13 @@ ExportedKernel exported(const tune::TaskToTune &task) {
   return {{}, task.task.nodes, task.task.key, task.prior, spaceOf(task)};
 }
 
-void exportSpaces(json document, const std::vector<ExportedKernel> &kernels, const SpaceFlags &flags, bool printsText) {
+std::string exportSpaces(json document, const std::vector<ExportedKernel> &kernels, const SpaceOptions &flags) {
   json &all = document["kernels"] = json::array();
   for (const ExportedKernel &kernel : kernels)
     all.push_back(toJson(kernel, flags));
   document["seed"] = flags.seed;
   writeFile(flags.file, document.dump(1) + "\n");
-  if (printsText && flags.file != "-")
-    std::cout << summary(all, flags.file);
+  return summary(all, flags.file);
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,20 +1,17 @@
 // `--export-space`: what the schedules of kernels may be, as JSON (docs/kernels.md, "The search space").
 #pragma once
 
-#include "cli/Common.h"
 #include "compile/KernelTasks.h"
+#include "jobs/Common.h"
 #include "tune/Tuner.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// --export-space, --points, and the seed with which points are drawn.
-struct SpaceFlags {
+struct SpaceOptions {
   std::string file; // "": not given
   size_t points = 100;
   uint64_t seed = 1;
-
-  /// `help`: of --export-space.
-  void add(Options &options, const std::string &help);
 };
 
 /// A kernel, or kernels with one task, with its search space.
@@ -28,8 +25,8 @@ struct ExportedKernel {
 ExportedKernel exported(const KernelTask &kernel);
 ExportedKernel exported(const tune::TaskToTune &task);
 
-/// Writes `document` with the kernels added to SpaceFlags::file, and prints a line about it if `printsText`. Throws Error.
-void exportSpaces(nlohmann::json document, const std::vector<ExportedKernel> &kernels, const SpaceFlags &flags,
-                  bool printsText);
+/// Writes `document` with the kernels added to SpaceOptions::file. Returns a line about it. Throws Error.
+std::string exportSpaces(nlohmann::json document, const std::vector<ExportedKernel> &kernels,
+                         const SpaceOptions &flags);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,11 +1,11 @@
-#include "cli/tuning/StartModels.h"
+#include "jobs/tune/StartModels.h"
 
-#include "cli/Self.h"
-#include "cli/ShippedRecords.h"
-#include "cli/print/Terminal.h"
+#include "jobs/Self.h"
+#include "jobs/ShippedRecords.h"
+#include "jobs/Terminal.h"
 #include "support/Text.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 std::string shippedModelName(const tune::ModelKind &kind) { return name(kind) + ".jsonl.gz"; }
 
@@ -49,4 +49,4 @@ std::string StartModels::str() const {
   return text;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -5,7 +5,7 @@
 #include "tune/ModelFile.h"
 #include "tune/measure/Task.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Name of the file in data/models that has the models of a kind: "xgb_itervar.jsonl.gz".
 std::string shippedModelName(const tune::ModelKind &kind);
@@ -27,4 +27,4 @@ struct StartModels {
   std::string str() const;
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

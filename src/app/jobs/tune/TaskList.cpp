@@ -1,9 +1,9 @@
-#include "cli/tuning/TaskList.h"
+#include "jobs/tune/TaskList.h"
 
 #include "compile/Kernels.h"
 #include "lab/providers/kernel/ProblemKernel.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 static bool mentions(const KernelTask &task, const std::string &text) {
   auto has = [&](const std::string &where) { return where.find(text) != std::string::npos; };
@@ -19,7 +19,7 @@ bool TaskList::add(KernelTask kernel) {
   return true;
 }
 
-void TaskList::addModel(const ModelFlags &model, const CompileOptions &compiling, const std::string &only) {
+void TaskList::addModel(const ModelOptions &model, const CompileOptions &compiling, const std::string &only) {
   Source source = loadSource(model);
   bool any = false;
   for (KernelTask &kernel : kernelTasks(*source.module, compiling))
@@ -50,4 +50,4 @@ std::vector<std::string> TaskList::addProblems(const std::vector<lab::ListedProb
   return declined;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,11 +1,11 @@
 // What `lathe tune` tunes: the tasks of a model, or of problems.
 #pragma once
 
-#include "cli/CompilerVerbs.h"
+#include "jobs/Source.h"
 #include "lab/problems/ProblemList.h"
 #include "tune/model/TaskOfKernel.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Tasks with the facts that they refer to. Movable.
 class TaskList {
@@ -14,7 +14,7 @@ public:
   explicit TaskList(double clockGhz) : clockGhz(clockGhz) {}
 
   /// Adds the tasks of a model with `only` in their label, nodes or text. Throws Error if there is none.
-  void addModel(const ModelFlags &model, const CompileOptions &compiling, const std::string &only);
+  void addModel(const ModelOptions &model, const CompileOptions &compiling, const std::string &only);
   /// Adds the tasks of problems, each as one kernel in the layout of a network. Returns the reasons why others have none:
   /// "conv2d ...: reason".
   std::vector<std::string> addProblems(const std::vector<lab::ListedProblem> &problems,
@@ -30,4 +30,4 @@ private:
   bool add(KernelTask kernel);
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

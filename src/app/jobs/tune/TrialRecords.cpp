@@ -1,12 +1,12 @@
-#include "cli/tuning/TrialRecords.h"
+#include "jobs/tune/TrialRecords.h"
 
-#include "cli/ShippedRecords.h"
+#include "jobs/ShippedRecords.h"
 #include "schedule/Algorithms.h"
 #include "store/Outcomes.h"
 
 #include <cmath>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 static store::TuningTask taskOf(const tune::Task &task) { return {task.key, task.family, task.kernel}; }
 
@@ -91,4 +91,4 @@ void addShipped(std::vector<tune::TaskToTune> &tasks, const std::string &machine
     }
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

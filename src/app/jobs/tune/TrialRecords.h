@@ -1,10 +1,10 @@
 // Outcomes of trials as tuning records (docs/records.md).
 #pragma once
 
-#include "cli/Recording.h"
+#include "jobs/Recording.h"
 #include "tune/Tuner.h"
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// What a record says about its schedule, with the times of its leading outcome: clocks differ from day to day.
 tune::Measurement measurementOf(const store::TuningRecord &record);
@@ -32,4 +32,4 @@ private:
 /// Adds to each task the schedule of the record that came with lathe for it. `machine`: Target::key.
 void addShipped(std::vector<tune::TaskToTune> &tasks, const std::string &machine);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

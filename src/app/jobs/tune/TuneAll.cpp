@@ -1,16 +1,13 @@
-#include "cli/tuning/TuneAll.h"
+#include "jobs/tune/TuneAll.h"
 
 #include "cache/ModelFiles.h"
-#include "cli/CompilerVerbs.h"
-#include "cli/Recording.h"
-#include "cli/Self.h"
-#include "cli/print/Terminal.h"
-#include "cli/print/TunedModelsPrint.h"
 #include "import/Foreign.h"
+#include "jobs/Self.h"
+#include "jobs/Source.h"
+#include "jobs/Terminal.h"
 #include "lab/StoreRecords.h"
 #include "lab/compare/Runner.h"
 #include "lab/judging/Turns.h"
-#include "lab/machine/Machine.h"
 #include "store/ContentKey.h"
 #include "support/Interrupt.h"
 #include "support/Text.h"
@@ -19,34 +16,12 @@
 #include <algorithm>
 #include <condition_variable>
 #include <fstream>
-#include <iostream>
 #include <mutex>
-#include <set>
 #include <thread>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 using nlohmann::json;
-
-void TuneAllOptions::add(Options &options) {
-  options
-      .add_option(
-          "--all", list,
-          "Tune these models one after another instead of one model, separated by commas (zoo:resnet50,m.onnx), "
-          "and compare each with ONNX Runtime before and after")
-      ->type_name("LIST");
-  options
-      .add_option("--max-seconds", maxSeconds,
-                  "With --all, time each package beside ONNX Runtime for at most this long, in seconds")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  options.reads([this] {
-    std::vector<std::string> files = CLI::detail::split(list, ',');
-    std::erase_if(files, [](const std::string &name) { return name.starts_with("zoo:"); });
-    return files;
-  });
-  options.add_flag("--again", again, "With --all, tune models that an earlier run of the command has finished, too");
-}
 
 static std::vector<std::string> modelList(const std::string &list) {
   std::vector<std::string> models;
@@ -64,7 +39,7 @@ static std::vector<std::string> modelList(const std::string &list) {
 namespace {
 
 /// Throws Error unless `flags.model` can be read. Returns a key of its content; the program is part of a zoo network's.
-std::string contentOf(const ModelFlags &flags) {
+std::string contentOf(const ModelOptions &flags) {
   if (flags.isZoo()) {
     std::vector<std::string> names;
     for (const ZooEntry &entry : zooEntries())
@@ -114,15 +89,15 @@ private:
 
 class TuningAll {
 public:
-  TuningAll(const TuneAllOptions &all, const Options &options)
-      : all(all), options(options), store(all.store.empty() ? store::defaultStorePath() : all.store),
+  TuningAll(const TuneAllOptions &all, TuneAllWatch watch)
+      : all(all), watch(std::move(watch)), store(all.store.empty() ? store::defaultStorePath() : all.store),
         names(modelList(all.list)), contents(contentsOf(names)),
         states(store::Location(store).filesAt(store::storeFolder()) + ".tuned", identity()) {
     if (Outcome<lab::RunnerSpec> peer = lab::findRunner("onnxruntime"); !peer)
       noPeer = peer.reason();
   }
 
-  int run() {
+  TunedAll run() {
     for (size_t i = 0; i < names.size(); ++i) {
       models.push_back(all.again ? TunedModel() : states.read(names[i], contents[i]));
       models.back().model = names[i];
@@ -134,7 +109,7 @@ public:
     for (size_t i = 0; i < models.size(); ++i) {
       bool kept = models[i].tuned();
       if (kept)
-        tell(i, fmt::format("tuned before, {} UTC (--again tunes it again)", minuteText(models[i].finished)));
+        watch(i, names.size(), models[i], true, {});
       Progress::beginStep(i + 1, models.size(), secondsLeft(i));
       double began = lab::steadySeconds();
       if (!kept)
@@ -143,20 +118,18 @@ public:
       if (!kept) {
         spent += lab::steadySeconds() - began;
         ++measured;
-        tell(i, outcomeText(models[i]) + leftText(i + 1));
+        watch(i, names.size(), models[i], false, secondsLeft(i + 1));
       }
       ++done;
     }
     Progress::endSteps();
-    report();
-    return std::any_of(models.begin(), models.end(), [&](const TunedModel &model) { return failed(model); })
-               ? failedVerdict
-               : success;
+    bool fails = std::any_of(models.begin(), models.end(), [&](const TunedModel &model) { return failed(model); });
+    return {std::move(models), noPeer, store, states.folder().string(), build, fails};
   }
 
 private:
   const TuneAllOptions &all;
-  const Options &options;
+  TuneAllWatch watch;
   std::string store;
   std::vector<std::string> names, contents; // by model
   ProgramBuild build = programBuild();
@@ -182,8 +155,8 @@ private:
     return result;
   }
 
-  ModelFlags modelFlags(const std::string &name) const {
-    ModelFlags flags = all.common;
+  ModelOptions modelFlags(const std::string &name) const {
+    ModelOptions flags = all.common;
     flags.model = name;
     return flags;
   }
@@ -203,17 +176,6 @@ private:
                                  [](const TunedModel &model) { return !model.tuned(); });
     return one ? std::optional(*one * double(missing)) : std::nullopt;
   }
-  std::string leftText(size_t next) const {
-    std::optional<double> left = secondsLeft(next);
-    return left && *left > 0 ? fmt::format("; about {} left", waitText(*left)) : "";
-  }
-
-  void tell(size_t i, const std::string &text) {
-    if (options.printsText())
-      std::cout << fmt::format("[{}/{}] {}: {}\n", i + 1, models.size(), printable(models[i].model), printable(text))
-                << std::flush;
-  }
-
   void tune(size_t i) {
     TunedModel &model = models[i];
     std::filesystem::path file = temporaryFolder() / "report.json";
@@ -300,53 +262,10 @@ private:
       arguments.push_back("--no-cache");
     return arguments;
   }
-
-  TunedModelsFacts facts() const {
-    const lab::MachineCeilings &machine = lab::machineCeilings();
-    TunedModelsFacts facts;
-    facts.machine = fmt::format("{}, {}, {}; measured peak {:.0f} GFLOPS fp32 on one thread",
-                                machine.cpu.empty() ? "unknown processor" : machine.cpu,
-                                counted(machine.hardwareThreads, "hardware thread"), machine.kernel,
-                                machine.gflops(ElementType::f32, 1));
-    facts.program = fmt::format("Lathe {}, build {}", build.version, build.key);
-    facts.command = all.command;
-    facts.threads = all.common.threads;
-    facts.budget = all.budget;
-    facts.maxSeconds = all.maxSeconds;
-    facts.noPeer = noPeer;
-    return facts;
-  }
-
-  void report() const {
-    if (options.printsText()) {
-      std::cout << tunedModels(models).str(options.tableStyle());
-      if (std::optional<double> mean = meanSpeedup(models))
-        std::cout << fmt::format("geometric mean of the speedups: {:.3f}; 1 where nothing is kept\n", *mean);
-      for (const std::string &note : tunedModelsNotes(models, noPeer))
-        std::cout << printable(note) << "\n";
-      std::cout << fmt::format("kept in {}, and finished models in {}\n", printable(store),
-                               printable(states.folder().string()))
-                << std::flush;
-    }
-    json list = json::array();
-    for (const TunedModel &model : models)
-      list.push_back(toJson(model));
-    std::optional<double> mean = meanSpeedup(models);
-    options.writeJson({{"models", list},
-                       {"mean_speedup", mean ? json(*mean) : json()},
-                       {"threads", all.common.threads},
-                       {"budget_s", all.budget},
-                       {"max_seconds", all.maxSeconds},
-                       {"no_onnxruntime", noPeer},
-                       {"build", build.key},
-                       {"store", store}});
-    if (!all.page.empty())
-      writeFile(all.page, tunedModelsPage(models, facts()));
-  }
 };
 
 } // namespace
 
-int tuneAll(const TuneAllOptions &all, const Options &options) { return TuningAll(all, options).run(); }
+TunedAll tuneAll(const TuneAllOptions &all, TuneAllWatch watch) { return TuningAll(all, std::move(watch)).run(); }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,12 +1,12 @@
-#include "cli/tuning/TunedModel.h"
+#include "jobs/tune/TunedModel.h"
 
-#include "cli/Common.h"
+#include "jobs/Common.h"
 #include "lab/machine/Disturbance.h"
 #include "store/ContentKey.h"
 
 #include <fstream>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 using nlohmann::json;
 
@@ -121,4 +121,4 @@ void TunedModels::remove(const std::string &model) const {
   std::filesystem::remove(fileOf(model), ignored);
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

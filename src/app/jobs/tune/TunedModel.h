@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// A model of the list: the report of `lathe tune`, and its packages beside ONNX Runtime.
 struct TunedModel {
@@ -63,4 +63,4 @@ private:
   std::filesystem::path fileOf(const std::string &model) const;
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,6 +1,6 @@
-#include "cli/tuning/TunedPackage.h"
+#include "jobs/tune/TunedPackage.h"
 
-#include "cli/Self.h"
+#include "jobs/Self.h"
 #include "lab/judging/Turns.h"
 #include "lab/judging/Verdict.h"
 #include "tune/GainingChanges.h"
@@ -9,11 +9,11 @@
 #include <fstream>
 #include <limits>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 static constexpr double leastComparison = 2; // seconds
 
-TunedComparison compareTuned(const ModelFlags &model, const std::string &tuned, const std::string &untuned,
+TunedComparison compareTuned(const ModelOptions &model, const std::string &tuned, const std::string &untuned,
                              double seconds) {
   std::filesystem::path times = temporaryFolder() / "times.json";
   std::filesystem::remove(times);
@@ -56,7 +56,7 @@ std::string TunedOutcome::str() const {
   return comparison ? fmt::format("{}; {}", comparison->speedText(), check.text) : check.text;
 }
 
-TunedPackage::TunedPackage(const ModelFlags &model, CompileOptions options, double budget)
+TunedPackage::TunedPackage(const ModelOptions &model, CompileOptions options, double budget)
     : model(model), options(std::move(options)), budget(budget) {}
 
 std::string TunedPackage::compileWith(CompileOptions compiling, const TaskSchedule &schedules, const char *name) const {
@@ -193,4 +193,4 @@ void TunedPackage::write(const std::string &path, bool isTuned) {
   writeFile(path, readFile(isTuned ? tuned : untuned));
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

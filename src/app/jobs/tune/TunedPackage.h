@@ -1,7 +1,7 @@
 // The tuned package of a model: compiled, checked against the references, and compared with the untuned one.
 #pragma once
 
-#include "cli/tuning/ReferenceOutputs.h"
+#include "jobs/tune/ReferenceOutputs.h"
 #include "support/Table.h"
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 #include <memory>
 #include <set>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 struct TunedComparison {
   bool slower = false;       // the verdict on the tuned package
@@ -24,7 +24,7 @@ struct TunedComparison {
 };
 
 /// Times both packages in turns for about `seconds`. Throws Error if a package cannot be run.
-TunedComparison compareTuned(const ModelFlags &model, const std::string &tuned, const std::string &untuned,
+TunedComparison compareTuned(const ModelOptions &model, const std::string &tuned, const std::string &untuned,
                              double seconds);
 
 /// What became of the tuned package.
@@ -51,7 +51,7 @@ using TaskSchedule = std::vector<std::pair<std::string, std::string>>;
 class TunedPackage {
 public:
   /// `options`: of the untuned package. `budget`: seconds of the whole tuning; 0: no limit. `model` outlives the object.
-  TunedPackage(const ModelFlags &model, CompileOptions options, double budget);
+  TunedPackage(const ModelOptions &model, CompileOptions options, double budget);
 
   /// Does what the end needs and what does not depend on the search: compiles the untuned package and computes the reference.
   /// Without a budget `finish` does so. Throws Error if that takes more than half of the budget: then nothing could be kept.
@@ -67,7 +67,7 @@ public:
   void write(const std::string &path, bool isTuned);
 
 private:
-  const ModelFlags &model;
+  const ModelOptions &model;
   CompileOptions options;
   double budget;
   std::string untuned, tuned; // files; "": not compiled
@@ -84,4 +84,4 @@ private:
                                    Progress &progress);
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,6 +1,6 @@
-#include "cli/print/AnalyzeSummary.h"
+#include "cli/print/ops/AnalyzeSummary.h"
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 #include "lab/judging/Statistics.h"
 #include "support/Text.h"
 

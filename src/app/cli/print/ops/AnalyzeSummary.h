@@ -1,7 +1,7 @@
 // The summary of `lathe ops analyze`: one line per analysis.
 #pragma once
 
-#include "cli/print/AnalyzeTables.h"
+#include "cli/print/ops/AnalyzeTables.h"
 
 namespace lathe::cli {
 

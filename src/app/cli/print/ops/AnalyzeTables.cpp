@@ -1,6 +1,6 @@
-#include "cli/print/AnalyzeTables.h"
+#include "cli/print/ops/AnalyzeTables.h"
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 #include "lab/problems/ProblemSyntax.h"
 #include "support/Text.h"
 

@@ -1,6 +1,6 @@
-#include "cli/print/OpsPrint.h"
+#include "cli/print/ops/OpsPrint.h"
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 #include "lab/machine/Disturbance.h"
 #include "support/Text.h"
 

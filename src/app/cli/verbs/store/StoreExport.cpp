@@ -1,4 +1,4 @@
-#include "cli/store/StoreExport.h"
+#include "cli/verbs/store/StoreExport.h"
 
 #include "report/RowMaker.h"
 #include "store/Fields.h"

@@ -1,4 +1,4 @@
-#include "cli/store/StoreImport.h"
+#include "cli/verbs/store/StoreImport.h"
 
 #include "lab/foreign/Foreign.h"
 #include "support/Text.h"

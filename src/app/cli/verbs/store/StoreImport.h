@@ -1,7 +1,7 @@
 // Import of files into a store, for the verbs `store` and `records`.
 #pragma once
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 #include "store/Archive.h"
 
 namespace lathe::cli {

@@ -1,6 +1,7 @@
-#include "cli/store/StoreLabels.h"
+#include "cli/verbs/store/StoreLabels.h"
 
-#include "cli/StoreFlags.h"
+#include "cli/flags/StoreFlags.h"
+#include "jobs/Recording.h"
 #include "lab/StoreRecords.h"
 #include "store/ContentKey.h"
 #include "support/Text.h"
@@ -58,13 +59,6 @@ Label labelOf(store::Store &store, const std::string &object) {
   return label;
 }
 
-/// A name as it is kept: one line, because tables, legends and commands show it. Throws Error for any other.
-std::string nameFrom(const std::string &text) {
-  std::string name = store::validUtf8(text);
-  require(printable(name) == name, "the name '{:.80}' has control characters, expected one line", printable(name));
-  return name;
-}
-
 struct LabelFlags {
   StoreFlags store;
   std::string object;
@@ -107,30 +101,6 @@ int writeText(const char *kind, const char *verb, const char *about, const char 
 }
 
 } // namespace
-
-std::vector<Label> labelsOf(const std::string &uuid, const std::vector<std::string> &tags, const std::string &note,
-                            const std::string &name) {
-  std::vector<Label> labels;
-  auto add = [&](const std::string &kind, const std::string &value, const char *flag) {
-    Label label{LabelTarget::experiment, uuid, kind, value, store::timeNow()};
-    try {
-      if (kind == "name")
-        label.value = nameFrom(value);
-      checkLabel(label);
-    } catch (const Error &error) {
-      fail("{}: {}", flag, error.what());
-    }
-    label.changed.clear(); // the store dates it
-    labels.push_back(label);
-  };
-  for (const std::string &tag : tags)
-    add("tag " + store::validUtf8(tag), "set", "--tag");
-  if (!note.empty())
-    add("note", store::validUtf8(note), "--note");
-  if (!name.empty())
-    add("name", name, "--name");
-  return labels;
-}
 
 std::string labelText(const store::Labels &labels) {
   std::string text = labels.name;

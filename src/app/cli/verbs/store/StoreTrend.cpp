@@ -1,6 +1,6 @@
-#include "cli/analysis/StoreTrend.h"
+#include "cli/verbs/store/StoreTrend.h"
 
-#include "cli/StoreFlags.h"
+#include "cli/flags/StoreFlags.h"
 #include "report/Rows.h"
 #include "report/Trend.h"
 #include "support/Table.h"

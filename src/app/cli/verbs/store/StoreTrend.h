@@ -1,7 +1,7 @@
 // `lathe store trend`: times over dates and commits.
 #pragma once
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 
 namespace lathe::cli {
 
