@@ -41,7 +41,7 @@ if(TARGET lathe_compiler_shared)
   install(FILES ${CMAKE_SOURCE_DIR}/python/lathe_builder.py DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT development)
   install(FILES ${LATHE_BUILDER_PYTHON} DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python/lathe COMPONENT development)
 endif()
-# The program looks for its records and models beside its folder, installed or not (shippedFolder in cli/Self.h).
+# The program looks for its records and models beside its folder, installed or not (shippedFolder in jobs/Self.h).
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/lathe)
 foreach(PART records models)
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/data/${PART} ${CMAKE_BINARY_DIR}/share/lathe/${PART} SYMBOLIC)

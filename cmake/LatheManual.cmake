@@ -1,4 +1,4 @@
-# Completions of shells and manual pages, made of what `lathe` says of its verbs and options (cli/print/Describe.h). They
+# Completions of shells and manual pages, made of what `lathe` says of its verbs and options (cli/flags/Describe.h). They
 # lie in share/ of the build folder as in an installation: `lathe completion` finds them beside its folder.
 set(LATHE_SHARE ${CMAKE_BINARY_DIR}/share)
 set(LATHE_COMPLETIONS ${LATHE_SHARE}/bash-completion/completions/lathe ${LATHE_SHARE}/zsh/vendor-completions/_lathe)

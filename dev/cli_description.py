@@ -1,5 +1,5 @@
-"""Verbs and options of `lathe` from `lathe VERB --describe` (cli/print/Describe.h), for the generators of completions and manual
-pages, and for their tests."""
+"""Verbs and options of `lathe` as `lathe VERB --describe` prints them (cli/flags/Describe.h), for the generators of completions
+and manual pages and for their tests."""
 import json
 import os
 import re

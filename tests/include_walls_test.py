@@ -39,6 +39,6 @@ assert code == 0, said
 code, said = check({"src/model/import/onnx/Reader.cpp": '#include "import/onnx/onnx.pb.h"\n#include "import/Records.h"\n'})
 assert code == 0, said
 # What is kept between commands and what judges packages stay below the command line.
-for path, include in [("src/app/cache/PackageCache.cpp", "compile/Compile.h"), ("src/laboratory/verify/Verification.cpp", "cli/Inputs.h")]:
+for path, include in [("src/app/cache/PackageCache.cpp", "compile/Compile.h"), ("src/laboratory/verify/Verification.cpp", "jobs/Inputs.h")]:
     code, said = check({path: f'#include "{include}"\n'})
     assert code == 1 and f"includes {include}" in said, said

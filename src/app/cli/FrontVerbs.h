@@ -1,7 +1,7 @@
 // Verbs that only need the runtime.
 #pragma once
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 
 namespace lathe::cli {
 

@@ -1,10 +1,10 @@
-// `lathe`: a small program that links only the runtime. Verbs that need the compiler are in liblathe_cli_compiler.so,
-// which is loaded when one of them is used, so that running a package never pays for LLVM (75 MB resident).
-#include "cli/Common.h"
+// `lathe`: a small program on the runtime alone. Verbs that need the compiler live in liblathe_cli_compiler.so, loaded
+// when one of them is asked for, so that running a package never pays for LLVM (75 MB resident).
 #include "cli/FrontVerbs.h"
-#include "cli/Self.h"
-#include "cli/print/Describe.h"
-#include "cli/print/Terminal.h"
+#include "cli/flags/Describe.h"
+#include "cli/flags/Options.h"
+#include "jobs/Self.h"
+#include "jobs/Terminal.h"
 #include "runtime/References.h"
 #include "schedule/Algorithms.h"
 #include "store/Location.h"
@@ -55,7 +55,7 @@ void forEachVerb(const std::function<void(const char *name, const char *summary)
     visit(verb.name, verb.summary);
 }
 
-/// `lathe --describe` (cli/print/Describe.h): the verbs, and the algorithms that `lathe help schedules` explains.
+/// `lathe --describe` (cli/flags/Describe.h): the verbs, and the algorithms that `lathe help schedules` explains.
 void printDescription() {
   nlohmann::json verbs = nlohmann::json::array(), names = nlohmann::json::array();
   forEachVerb([&](const char *name, const char *summary) { verbs.push_back({{"name", name}, {"summary", summary}}); });

@@ -1,6 +1,6 @@
 #include "cli/print/BlocksPrint.h"
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 #include "compile/PlanBuilder.h"
 #include "stage/Blocks.h"
 #include "support/Text.h"

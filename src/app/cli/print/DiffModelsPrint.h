@@ -1,7 +1,7 @@
 // The differences of two models as lines and as JSON.
 #pragma once
 
-#include "cli/models/ValueDiff.h"
+#include "jobs/diff/ValueDiff.h"
 #include "stage/diff/GraphDiff.h"
 #include "support/Table.h"
 

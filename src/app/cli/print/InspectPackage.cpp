@@ -1,7 +1,7 @@
 #include "cli/print/InspectPackage.h"
 
-#include "cli/Variants.h"
 #include "cli/print/PortText.h"
+#include "jobs/Variants.h"
 #include "package/OperationCount.h"
 #include "package/Package.h"
 #include "runtime/Model.h"

@@ -1,7 +1,7 @@
 // Describes a compiled package without its model.
 #pragma once
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 
 namespace lathe::cli {
 

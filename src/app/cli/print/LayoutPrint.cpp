@@ -54,7 +54,7 @@ std::string unchosenText(const LayoutReport &layouts) {
 
 } // namespace
 
-LayoutReport layoutReport(const CompileReport &report, const ModelFlags &flags, bool timed) {
+LayoutReport layoutReport(const CompileReport &report, const ModelOptions &flags, bool timed) {
   LayoutReport result{report, name(flags.layout), flags.level, {}};
   if (timed && flags.target == "native" && flags.machine.name.empty())
     result.clockGhz = lab::measureClock();

@@ -1,7 +1,7 @@
 // The layout report: remaining conversions, their cost, and operators that keep the layout of the model.
 #pragma once
 
-#include "cli/ModelFlags.h"
+#include "cli/flags/ModelFlags.h"
 #include "compile/Compile.h"
 #include "support/Table.h"
 
@@ -23,8 +23,8 @@ inline constexpr const char *layoutsHelp =
     "List the layout conversions that are left with their predicted costs, and every operator that keeps the layout of "
     "the model with the reason";
 
-/// The report of a compilation with `flags`. `timed`: measures the clock if the package is for this machine.
-LayoutReport layoutReport(const CompileReport &report, const ModelFlags &flags, bool timed);
+/// The report of a compilation by `flags`. `timed`: measures the clock if the package is for this machine.
+LayoutReport layoutReport(const CompileReport &report, const ModelOptions &flags, bool timed);
 
 /// The report as two tables, each after a line with its sum.
 std::string layoutText(const LayoutReport &layouts, const TableStyle &style);

@@ -1,6 +1,6 @@
 #include "cli/print/PageFiles.h"
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 #include "process/Run.h"
 #include "process/TemporaryDirectory.h"
 #include "report/PageBytes.h"

@@ -1,20 +1,10 @@
 #include "cli/print/ProfileTable.h"
 
-#include "cli/Common.h"
-#include "schedule/Algorithms.h"
+#include "jobs/profile/KernelGraph.h"
+#include "package/OperationCount.h"
+#include "support/Text.h"
 
 namespace lathe::cli {
-
-ElementType factorsOf(const runtime::InstructionInfo &info) {
-  std::string type;
-  try {
-    Schedule schedule = readSchedule(std::string(info.schedule));
-    if (validate(schedule).find("type"))
-      type = schedule.word("type");
-  } catch (const Error &) { // a package of another version
-  }
-  return type == "bf16" ? ElementType::bf16 : type.empty() || type == "f32" ? ElementType::f32 : ElementType::i8;
-}
 
 namespace {
 
@@ -91,6 +81,119 @@ void ProfileTable::finish(double overhead) {
   table.row({"", millisecondsText(whole), "100.0 %", "", fmt::format("{:.1f}", gflops()),
              fmt::format("{:.1f}", gigabytesPerSecond()), percent(rooflineShare()),
              predictedOf > 0 ? percent(predicted / predictedOf) : "", "", "whole"});
+}
+
+ProfileTable profileTable(const Profile &profile) {
+  ProfileTable table(profile.machine, profile.threads(), profile.mean.whole, profile.predicts() ? profile.clock : 0);
+  for (size_t i = 0; i < profile.count; ++i)
+    table.add(profile.prepared.context->instruction(i), profile.mean.rows[i], profile.least[i]);
+  table.finish(profile.mean.overhead);
+  return table;
+}
+
+namespace {
+
+/// LLVM's name of the CPU that the package was compiled for; "" if the package does not tell.
+std::string plannedMachine(const runtime::Model &model) {
+  nlohmann::json machine = nlohmann::json::parse(model.machine(), nullptr, false);
+  return machine.is_object() ? machine.value("cpu", "") : "";
+}
+
+/// Says what the column `predicted` is, and where it is empty.
+std::string predictionText(const runtime::Model &model, int threads, double clockGhz, size_t missing) {
+  if (int planned = model.plannedThreads(); planned != threads)
+    return planned ? fmt::format("no predictions: the schedules were chosen for {}\n", counted(planned, "thread")) : "";
+  std::string text =
+      fmt::format("predicted: share of the measured time that the cost model expects, for {} at {:.2f} GHz",
+                  printable(plannedMachine(model)), clockGhz);
+  if (missing)
+    text += fmt::format("; none for {}", counted(int64_t(missing), "kernel"));
+  return text + "\n";
+}
+
+double keptPeak(ElementType type, int threads) { return lab::machineCeilings().gflops(type, threads); }
+
+/// "118.2 GFLOPS f32, 470.1 i8 beside these runs (117.4, 469.0 in lathe machine)"
+std::string peaksText(const Profile &profile, int threads) {
+  std::string now, kept;
+  for (auto [type, peak] : profile.peaks) {
+    now += fmt::format("{}{:.1f}{} {}", now.empty() ? "" : ", ", peak, now.empty() ? " GFLOPS" : "", name(type));
+    kept += fmt::format("{}{:.1f}", kept.empty() ? "" : ", ", keptPeak(type, threads));
+  }
+  return fmt::format("{} beside these runs ({} in lathe machine)", now, kept);
+}
+
+/// The line about the trace; "" without one.
+std::string traceText(const ProfileJob &options, const Profile &profile) {
+  if (options.trace.empty())
+    return "";
+  std::string runs = counted(int64_t(profile.traced.runs()), "run");
+  if (profile.traced.runs() < options.repetitions)
+    runs = fmt::format("the first {} of {}; more would be too many events", runs, options.repetitions);
+  if (uint64_t count = profile.traced.leftOut())
+    runs += fmt::format("; {} of full tracks are left out (--trace-events)", counted(int64_t(count), "event"));
+  return fmt::format("{}: trace of {}\n", options.trace, runs);
+}
+
+} // namespace
+
+std::string profileText(const ProfileJob &options, const Profile &profile, const ProfileTable &table,
+                        const TableStyle &style) {
+  const Prepared &prepared = profile.prepared;
+  int threads = profile.threads();
+  std::string text = fmt::format("{} ({}{}{}), {}, {}; peak {}\n", printable(options.model.model), prepared.inputText,
+                                 prepared.extents.empty() ? "" : "; " + prepared.extents,
+                                 prepared.variant.empty() ? "" : ", variant " + prepared.variant,
+                                 counted(threads, "thread"), prepared.model->target(), peaksText(profile, threads));
+  text += table.str(style);
+  text += fmt::format("overhead {:.3f} us a kernel; an empty kernel takes {:.3f} us on one thread",
+                      profile.overheadEach() * 1e6, profile.callOne * 1e6);
+  if (threads > 1)
+    text += fmt::format(", {:.2f} us to fork and join on {}", profile.forkJoin * 1e6, threads);
+  if (std::string note = package::paddingNote(prepared.model->options()); !note.empty())
+    text += "\n" + note;
+  return text + "\n" + predictionText(*prepared.model, threads, profile.clock, table.unpredicted()) +
+         "outputs: " + profile.verification.text + "\n" + traceText(options, profile);
+}
+
+nlohmann::json profileJson(const ProfileJob &options, const Profile &profile, const ProfileTable &table) {
+  const Prepared &prepared = profile.prepared;
+  int threads = profile.threads();
+  nlohmann::json peaks, kept;
+  for (auto [type, peak] : profile.peaks) {
+    peaks[std::string(name(type))] = peak;
+    kept[std::string(name(type))] = keptPeak(type, threads);
+  }
+  nlohmann::json json = {{"model", options.model.model},
+                         {"threads", threads},
+                         {"target", prepared.model->target()},
+                         {"inputs", prepared.inputText},
+                         {"extents", prepared.extents},
+                         {"variant", prepared.variant},
+                         {"operations_note", package::paddingNote(prepared.model->options())},
+                         {"peak_gflops", profile.peaks.at(ElementType::f32)},
+                         {"kept_peak_gflops", keptPeak(ElementType::f32, threads)},
+                         {"peaks_gflops", peaks},
+                         {"kept_peaks_gflops", kept},
+                         {"clock_ghz", profile.clock},
+                         {"planned_threads", prepared.model->plannedThreads()},
+                         {"predicted_for", plannedMachine(*prepared.model)},
+                         {"rows", table.rows()},
+                         {"overhead_ms", profile.mean.overhead * 1e3},
+                         {"overhead_per_kernel_us", profile.overheadEach() * 1e6},
+                         {"call_us", profile.callOne * 1e6},
+                         {"fork_join_us", profile.forkJoin * 1e6},
+                         {"whole_ms", profile.mean.whole * 1e3},
+                         {"gflops", table.gflops()},
+                         {"gb_s", table.gigabytesPerSecond()},
+                         {"roofline_share", table.rooflineShare()},
+                         {"verified", profile.verification.verified},
+                         {"verification", profile.verification.text},
+                         {"mistrusted", profile.mistrust},
+                         {"graph", profile.graph}};
+  if (!options.trace.empty())
+    json["trace"] = {{"runs", profile.traced.runs()}, {"events_left_out", profile.traced.leftOut()}};
+  return json;
 }
 
 } // namespace lathe::cli

@@ -1,8 +1,8 @@
-// The table and the JSON rows of `lathe profile` (docs/profiling.md).
+// Text and JSON of `lathe profile` (docs/profiling.md).
 #pragma once
 
-#include "lab/machine/Machine.h"
-#include "runtime/Context.h"
+#include "cli/flags/Options.h"
+#include "jobs/profile/Profile.h"
 #include "support/Table.h"
 
 #include <nlohmann/json.hpp>
@@ -10,10 +10,6 @@
 #include <string>
 
 namespace lathe::cli {
-
-/// Type of the factors of a kernel's products, which determines its ceiling. It is i8 for all products of bytes: the
-/// fastest instruction for them is the machine's limit, also for schedules that widen the bytes.
-ElementType factorsOf(const runtime::InstructionInfo &info);
 
 class ProfileTable {
 public:
@@ -49,5 +45,12 @@ private:
   void addRow(const runtime::InstructionInfo &info, double seconds, double predictedSeconds,
               const lab::Roofline &roofline);
 };
+
+/// The table of a profile, which must outlive it.
+ProfileTable profileTable(const Profile &profile);
+
+std::string profileText(const ProfileJob &options, const Profile &profile, const ProfileTable &table,
+                        const TableStyle &style);
+nlohmann::json profileJson(const ProfileJob &options, const Profile &profile, const ProfileTable &table);
 
 } // namespace lathe::cli

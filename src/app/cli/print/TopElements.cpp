@@ -1,5 +1,9 @@
 #include "cli/print/TopElements.h"
 
+#include "jobs/Inputs.h"
+#include "jobs/Values.h"
+#include "lab/judging/OutputSummary.h"
+
 #include "support/Text.h"
 
 #include <algorithm>
@@ -25,6 +29,44 @@ static std::vector<int64_t> topOf(const Tensor &tensor, int64_t begin, int64_t e
     return lessA == lessB ? a < b : lessA < lessB;
   });
   return {order.begin(), middle};
+}
+
+static std::string firstElements(const Tensor &tensor) {
+  if (tensor.type() == ElementType::string)
+    return "";
+  std::string text;
+  for (int64_t i = 0; i < std::min<int64_t>(tensor.elements(), 5); ++i)
+    text += (i ? ", " : "") + fmt::format("{:.6g}", tensor.asDouble(i));
+  return "[" + text + (tensor.elements() > 5 ? ", ..." : "") + "]";
+}
+
+void printOutputs(std::span<const std::string> names, std::span<const Value> outputs, nlohmann::json &json,
+                  bool print) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].isTensor()) {
+      if (print)
+        std::cout << fmt::format("{}: {}\n", printable(names[i]), valueText(outputs[i]));
+      json["outputs"].push_back({{"name", names[i]}, {"value", valueText(outputs[i])}});
+      continue;
+    }
+    const Tensor &tensor = outputs[i].tensor();
+    lab::OutputSummary summary = lab::summarizeOutput(tensor);
+    if (print)
+      std::cout << fmt::format("{}: {} {}, {} {}{}\n", printable(names[i]), name(tensor.type()),
+                               dimsText(tensor.dims()), summary.str(), firstElements(tensor),
+                               summary.mistrust.empty() ? "" : "  -- mistrusted: " + summary.mistrust);
+    auto finite = [&](double value) { return summary.measured() ? nlohmann::json(value) : nlohmann::json(); };
+    json["outputs"].push_back({{"name", names[i]},
+                               {"type", name(tensor.type())},
+                               {"dims", tensor.dims()},
+                               {"min", finite(summary.min)},
+                               {"max", finite(summary.max)},
+                               {"mean", finite(summary.mean)},
+                               {"not_finite", summary.nan + summary.infinite},
+                               {"nan_count", summary.nan},
+                               {"infinite_count", summary.infinite},
+                               {"mistrusted", summary.mistrust}});
+  }
 }
 
 void addTop(Options &options, int64_t &count) {

@@ -1,7 +1,7 @@
-// The greatest elements of outputs, such as the scores of a classifier.
+// Outputs for people: a line for each, and their greatest elements, which is what a classifier thinks.
 #pragma once
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 #include "runtime/Tensor.h"
 
 #include <span>
@@ -9,7 +9,14 @@
 
 namespace lathe::cli {
 
-/// Adds the flag --print-top.
+/// Prints one line per output (if `print`) and adds the same to json["outputs"].
+void printOutputs(std::span<const std::string> names, std::span<const Value> outputs, nlohmann::json &json, bool print);
+
+/// Help text of options whose value goes to writeValues.
+inline constexpr const char *outputHelp =
+    "Write the outputs to FILE.npz, FOLDER/, or FILE.npy for a single one (-: .npy on standard output)";
+
+/// Adds --print-top.
 void addTop(Options &options, int64_t &count);
 
 /// The `count` greatest elements along the last axis of every numeric tensor, with their positions, greatest first. Of

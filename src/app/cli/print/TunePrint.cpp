@@ -1,6 +1,6 @@
 #include "cli/print/TunePrint.h"
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 #include "support/Text.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 #include "cli/print/TunedModelsPrint.h"
 
-#include "cli/Common.h"
+#include "cli/flags/Options.h"
 #include "lab/machine/Disturbance.h"
+#include "lab/machine/Machine.h"
 #include "support/Text.h"
 
 #include <cmath>
@@ -12,6 +13,22 @@ namespace lathe::cli {
 using nlohmann::json;
 
 namespace {
+
+/// "2026-11-23 20:15" of a time of store::timeNow().
+std::string minuteText(const std::string &time) {
+  std::string text = time.substr(0, 16);
+  std::replace(text.begin(), text.end(), 'T', ' ');
+  return text;
+}
+
+/// "1.052 (1.044 to 1.060) faster"; "" for null. `judged` has the keys of lab::toJson(JudgedRatio).
+std::string ratioText(const json &judged) {
+  if (judged.is_null())
+    return "";
+  return fmt::format("{:.3f} ({:.3f} to {:.3f}{}) {}", judged.at("ratio").get<double>(),
+                     judged.at("ratio_low").get<double>(), judged.at("ratio_high").get<double>(),
+                     judged.at("confidence").is_null() ? ", range" : "", judged.at("verdict").get<std::string>());
+}
 
 std::string milliseconds(const json &times, const char *key) {
   return fmt::format("{:.3f}", times.at(key).get<double>());
@@ -103,9 +120,16 @@ std::string peerVersions(const std::vector<TunedModel> &models) {
   return fmt::format("{}", fmt::join(versions, " and "));
 }
 
-std::string head(const std::vector<TunedModel> &models, const TunedModelsFacts &facts) {
-  std::string versions = peerVersions(models), text = fmt::format("- **Machine**: {}.\n", facts.machine);
-  text += fmt::format("- **Versions**: {}{}.\n", facts.program, versions.empty() ? "" : "; ONNX Runtime " + versions);
+std::string head(const TuneAllOptions &all, const TunedAll &tuned) {
+  const std::vector<TunedModel> &models = tuned.models;
+  const lab::MachineCeilings &machine = lab::machineCeilings();
+  std::string versions = peerVersions(models);
+  std::string text = fmt::format("- **Machine**: {}, {}, {}; measured peak {:.0f} GFLOPS fp32 on one thread.\n",
+                                 machine.cpu.empty() ? "unknown processor" : machine.cpu,
+                                 counted(machine.hardwareThreads, "hardware thread"), machine.kernel,
+                                 machine.gflops(ElementType::f32, 1));
+  text += fmt::format("- **Versions**: Lathe {}, build {}{}.\n", tuned.build.version, tuned.build.key,
+                      versions.empty() ? "" : "; ONNX Runtime " + versions);
   std::set<std::string> dates;
   int64_t disturbed = 0;
   for (const TunedModel &model : models)
@@ -116,8 +140,8 @@ std::string head(const std::vector<TunedModel> &models, const TunedModelsFacts &
   if (!dates.empty())
     text += fmt::format(
         "- **Measured**: {} to {} UTC; {}, {} of tuning a network{}.\n", *dates.begin(), *dates.rbegin(),
-        counted(facts.threads, "thread"), facts.budget > 0 ? waitText(facts.budget) : "no limit",
-        facts.noPeer.empty() ? fmt::format(", {} of timing beside ONNX Runtime", waitText(facts.maxSeconds)) : "");
+        counted(all.common.threads, "thread"), all.budget > 0 ? waitText(all.budget) : "no limit",
+        tuned.noPeer.empty() ? fmt::format(", {} of timing beside ONNX Runtime", waitText(all.maxSeconds)) : "");
   if (disturbed)
     text += fmt::format("- **The machine was disturbed** during {} of {}, which are marked: other programs kept more "
                         "than {:g} processors busy.\n",
@@ -138,27 +162,15 @@ all tasks of a network, tasks that it shares with an earlier network included.
 
 } // namespace
 
-std::string minuteText(const std::string &time) {
-  std::string text = time.substr(0, 16);
-  std::replace(text.begin(), text.end(), 'T', ' ');
-  return text;
-}
-
-std::string ratioText(const json &judged) {
-  if (judged.is_null())
-    return "";
-  return fmt::format("{:.3f} ({:.3f} to {:.3f}{}) {}", judged.at("ratio").get<double>(),
-                     judged.at("ratio_low").get<double>(), judged.at("ratio_high").get<double>(),
-                     judged.at("confidence").is_null() ? ", range" : "", judged.at("verdict").get<std::string>());
-}
-
-std::string outcomeText(const TunedModel &model) {
+/// One line about a model: "1.052 (1.044 to 1.060) faster, 9.9 min", or why it was not tuned.
+static std::string outcomeText(const TunedModel &model) {
   if (!model.tuned())
     return "not tuned: " + model.failure;
   return fmt::format("{}, {} min", speedupText(model), minutes(model));
 }
 
-Table tunedModels(const std::vector<TunedModel> &models) {
+/// One row a model, in the order of the list.
+static Table tunedModels(const std::vector<TunedModel> &models) {
   Table table({textColumn("model").shrink(14), numberColumn("before", "ms"), numberColumn("after", "ms"),
                numberColumn("speedup"), textColumn("interval").drop(4), textColumn("verdict").drop(1),
                numberColumn("ORT / before").drop(3), numberColumn("ORT / after").drop(2), numberColumn("tasks").drop(6),
@@ -182,7 +194,17 @@ Table tunedModels(const std::vector<TunedModel> &models) {
   return table;
 }
 
-std::optional<double> meanSpeedup(const std::vector<TunedModel> &models) {
+std::string finishedText(size_t i, size_t count, const TunedModel &model, bool done,
+                         std::optional<double> secondsLeft) {
+  std::string text = done ? fmt::format("tuned before, {} UTC (--again tunes it again)", minuteText(model.finished))
+                          : outcomeText(model);
+  if (secondsLeft.value_or(0) > 0)
+    text += fmt::format("; about {} left", waitText(*secondsLeft));
+  return fmt::format("[{}/{}] {}: {}\n", i + 1, count, printable(model.model), printable(text));
+}
+
+/// Geometric mean of the speedups of models that were tuned, 1 where nothing is kept; nothing if none was tuned.
+static std::optional<double> meanSpeedup(const std::vector<TunedModel> &models) {
   double sum = 0;
   int64_t count = 0;
   for (const TunedModel &model : models)
@@ -193,7 +215,8 @@ std::optional<double> meanSpeedup(const std::vector<TunedModel> &models) {
   return count ? std::optional(std::exp(sum / double(count))) : std::nullopt;
 }
 
-std::vector<std::string> tunedModelsNotes(const std::vector<TunedModel> &models, const std::string &noPeer) {
+/// Lines below the table: what has no figures and why.
+static std::vector<std::string> tunedModelsNotes(const std::vector<TunedModel> &models, const std::string &noPeer) {
   std::vector<std::string> notes;
   for (const TunedModel &model : models) {
     if (!model.tuned())
@@ -208,9 +231,34 @@ std::vector<std::string> tunedModelsNotes(const std::vector<TunedModel> &models,
   return notes;
 }
 
-std::string tunedModelsPage(const std::vector<TunedModel> &models, const TunedModelsFacts &facts) {
-  std::string text = fmt::format("<!-- Written by `{}`; do not edit. -->\n", facts.command) + introduction;
-  text += head(models, facts) + "\n## Times\n\n" + markdown(timesTable(models)) + "\n## Searches\n\n";
+std::string tunedModelsText(const TunedAll &tuned, const TableStyle &style) {
+  std::string text = tunedModels(tuned.models).str(style);
+  if (std::optional<double> mean = meanSpeedup(tuned.models))
+    text += fmt::format("geometric mean of the speedups: {:.3f}; 1 where nothing is kept\n", *mean);
+  for (const std::string &note : tunedModelsNotes(tuned.models, tuned.noPeer))
+    text += printable(note) + "\n";
+  return text + fmt::format("kept in {}, and finished models in {}\n", printable(tuned.store), printable(tuned.folder));
+}
+
+json tunedModelsJson(const TuneAllOptions &all, const TunedAll &tuned) {
+  json list = json::array();
+  for (const TunedModel &model : tuned.models)
+    list.push_back(toJson(model));
+  std::optional<double> mean = meanSpeedup(tuned.models);
+  return {{"models", list},
+          {"mean_speedup", mean ? json(*mean) : json()},
+          {"threads", all.common.threads},
+          {"budget_s", all.budget},
+          {"max_seconds", all.maxSeconds},
+          {"no_onnxruntime", tuned.noPeer},
+          {"build", tuned.build.key},
+          {"store", tuned.store}};
+}
+
+std::string tunedModelsPage(const TuneAllOptions &all, const TunedAll &tuned) {
+  const std::vector<TunedModel> &models = tuned.models;
+  std::string text = fmt::format("<!-- Written by `{}`; do not edit. -->\n", all.command) + introduction;
+  text += head(all, tuned) + "\n## Times\n\n" + markdown(timesTable(models)) + "\n## Searches\n\n";
   if (std::optional<double> mean = meanSpeedup(models)) {
     int64_t tuned = std::count_if(models.begin(), models.end(), [](const TunedModel &model) { return model.tuned(); });
     text += fmt::format("Geometric mean of the speedups: {:.3f} over {}; 1 where nothing is kept.\n\n", *mean,
@@ -218,7 +266,7 @@ std::string tunedModelsPage(const std::vector<TunedModel> &models, const TunedMo
   }
   text += markdown(searchesTable(models));
   std::string reasons;
-  for (const std::string &note : tunedModelsNotes(models, facts.noPeer))
+  for (const std::string &note : tunedModelsNotes(models, tuned.noPeer))
     reasons += fmt::format("- {}\n", printable(note));
   return text + (reasons.empty() ? "" : "\n## No figures\n\n" + reasons);
 }

@@ -40,7 +40,7 @@ func.func @main(%data: tensor<1x3x12x12xf32> {nn.name = "data"}) -> (tensor<1x5x
 """
 
 
-# "compile net.mlir: kernels 3/6, about 2 s left", of work that takes seconds (cli/print/Progress.h).
+# "compile net.mlir: kernels 3/6, about 2 s left", of work that takes seconds (jobs/Progress.h).
 PROGRESS = re.compile(r"(?!lathe )\w+ .*: .*\d+/\d+")
 # Warnings of a verb that measured a busy machine.
 BUSY = re.compile(r"lathe \w+: (measuring again, |)the figures cannot be right: .*\n")

@@ -1,9 +1,10 @@
 // `lathe ops analyze`: analyses of the measurements in the store (docs/analysing.md).
 #include "cli/FrontVerbs.h"
-#include "cli/StoreFlags.h"
-#include "cli/analysis/AnalyzedNetwork.h"
-#include "cli/analysis/Ceilings.h"
-#include "cli/print/AnalyzeSummary.h"
+#include "cli/flags/OpsFlags.h"
+#include "cli/flags/StoreFlags.h"
+#include "cli/print/ops/AnalyzeSummary.h"
+#include "jobs/ops/AnalyzedNetwork.h"
+#include "jobs/ops/Ceilings.h"
 #include "lab/problems/ProblemSyntax.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "cli/FrontVerbs.h"
-#include "cli/Recording.h"
-#include "cli/Sizes.h"
-#include "cli/print/Progress.h"
-#include "cli/print/Terminal.h"
+#include "cli/flags/RunFlags.h"
+#include "jobs/Progress.h"
+#include "jobs/Sizes.h"
+#include "jobs/Terminal.h"
 #include "lab/StoreRecords.h"
 #include "lab/judging/Statistics.h"
 #include "lab/machine/Counters.h"
@@ -24,17 +24,17 @@ namespace {
 using nlohmann::json;
 
 struct BenchFlags {
-  ModelFlags model;
-  InputFlags inputs;
-  RecordFlags record;
+  ModelOptions model;
+  InputOptions inputs;
+  RecordOptions record;
   lab::StoppingRule rule;
   std::string batches;                // --batch, a list
   size_t repetitions = 0, warmUp = 3; // repetitions 0: until the rule for repetitions is met
 
   void add(Options &options) {
-    model.add(options, ModelUse::run);
-    model.addLoading(options);
-    inputs.add(options, "random", false);
+    addModel(options, model, ModelUse::run);
+    addLoading(options, model);
+    addInputs(options, inputs, "random", false);
     addBatches(options, batches);
     HelpSection section(options, "Measuring");
     options.add_option("--repetitions", repetitions, "Time exactly this many runs instead of using the stopping rule")
@@ -48,10 +48,8 @@ struct BenchFlags {
                     "Stop when half the median's 95 % interval is below this share of the median")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    record.add(options, &model);
-    options.addQuiet();
-    options.addWide();
-    options.addJson();
+    addRecord(options, record, &model);
+    options.addShowing();
     options.afterParse([this, &options] {
       if (repetitions)
         options.refuse({"--max-seconds", "--interval"}, "--repetitions decides how many runs there are");
@@ -320,7 +318,7 @@ int benchVerb(const Arguments &arguments) {
       "  lathe bench model.onnx --shape x=1x3x224x224 --shape x=1x3x320x320\n");
   flags.add(options);
   options.parseAll(arguments);
-  ModelFlags &model = flags.model;
+  ModelOptions &model = flags.model;
   std::vector<Size> sizes = sizesOf(flags.batches, model.shapes);
   json settings = flags.settings();
   settings["batch"] = flags.batches;

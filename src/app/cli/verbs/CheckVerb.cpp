@@ -1,6 +1,6 @@
 #include "cli/CompilerVerbs.h"
-#include "cli/models/LeftOut.h"
 #include "cli/print/LayoutPrint.h"
+#include "cli/print/LeftOut.h"
 #include "cli/print/VariantsPrint.h"
 
 #include "support/Text.h"
@@ -55,8 +55,8 @@ void reportSupported(const CompileReport &report, const std::string &model, cons
   options.writeJson(document);
 }
 
-/// Reports nodes that cannot be imported, with reasons, and what happens to the other nodes.
-int reportUnsupported(const std::vector<ImportIssue> &issues, mlir::ModuleOp rest, const ModelFlags &model,
+/// Nodes that cannot be imported, with the reasons, and what becomes of the others.
+int reportUnsupported(const std::vector<ImportIssue> &issues, mlir::ModuleOp rest, const ModelOptions &model,
                       const Options &options, json document) {
   std::string table = describeUnsupported(issues, options.tableStyle(), document);
   document["supported"] = false;
@@ -78,20 +78,18 @@ int reportUnsupported(const std::vector<ImportIssue> &issues, mlir::ModuleOp res
 } // namespace
 
 int checkVerb(const Arguments &arguments) {
-  ModelFlags model;
+  ModelOptions model;
   bool strict = false, layouts = false;
   Options options("check",
                   "List every operator that is unsupported or falls back to a reference, without generating code.\n"
                   "Exit code 1 when a node is unsupported.",
                   "  lathe check model.onnx\n  lathe check zoo:densenet121 --strict --json check.json\n"
                   "  lathe check model.tflite --layout nhwc --layouts\n");
-  model.add(options, ModelUse::kernels);
-  model.addVariants(options);
+  addModel(options, model, ModelUse::kernels);
+  addVariants(options, model);
   options.add_flag("--strict", strict, "Return exit code 1 also for operators that fall back to references");
   options.add_flag("--layouts", layouts, layoutsHelp);
-  options.addQuiet();
-  options.addWide();
-  options.addJson();
+  options.addShowing();
   options.parseAll(arguments);
 
   Progress progress("check " + model.model);

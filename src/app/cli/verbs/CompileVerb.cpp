@@ -1,9 +1,9 @@
 #include "cli/CompilerVerbs.h"
-#include "cli/UsedRecords.h"
+#include "cli/flags/SpaceFlags.h"
 #include "cli/print/ExplainPrint.h"
 #include "cli/print/LayoutPrint.h"
 #include "cli/print/VariantsPrint.h"
-#include "cli/tuning/SpaceExport.h"
+#include "jobs/UsedRecords.h"
 #include "support/Text.h"
 
 #include <iostream>
@@ -47,22 +47,24 @@ std::string writtenText(const std::vector<nn::WrittenFile> &written) {
   return line + "\n";
 }
 
-/// Writes the possible schedules of every kernel of the model; generates no code.
-int writeSpace(const ModelFlags &model, const Source &source, const CompileOptions &compiling, const SpaceFlags &flags,
-               bool printsText) {
+/// Writes what schedules may be for every kernel of the model; no code is made.
+int writeSpace(const ModelOptions &model, const Source &source, const CompileOptions &compiling,
+               const SpaceOptions &flags, bool printsText) {
   std::vector<KernelTask> tasks = kernelTasks(*source.module, compiling);
   std::vector<ExportedKernel> kernels;
   for (const KernelTask &task : tasks)
     kernels.push_back(exported(task));
   nlohmann::json document = {
       {"model", model.model}, {"target", targetOf(compiling).str()}, {"threads", compiling.threads}};
-  exportSpaces(std::move(document), kernels, flags, printsText);
+  std::string line = exportSpaces(std::move(document), kernels, flags);
+  if (printsText)
+    std::cout << line;
   return success;
 }
 
-/// Prints why the kernel of a node has its schedule; writes no package.
-int explainNode(const ModelFlags &model, const Source &source, const CompileOptions &compiling, const std::string &node,
-                const Options &options) {
+/// Prints why the kernel of a node has its schedule; no package is made.
+int explainNode(const ModelOptions &model, const Source &source, const CompileOptions &compiling,
+                const std::string &node, const Options &options) {
   Explanation explanation = explain(*source.module, compiling, node);
   nlohmann::json json = explanationJson(explanation);
   json["model"] = model.model;
@@ -103,16 +105,16 @@ void printReport(const CompileReport &report, const std::string &output, uint64_
 }
 
 struct CompileFlags {
-  ModelFlags model;
-  SpaceFlags space;
+  ModelOptions model;
+  SpaceOptions space;
   std::string output, emit, node;
   int jobs = 1;
   bool layouts = false;
 
   void add(Options &options) {
-    model.add(options, ModelUse::compile);
-    model.addVariants(options);
-    model.addStore(options);
+    addModel(options, model, ModelUse::compile);
+    addVariants(options, model);
+    addStore(options, model);
     options.addOutput(
         "-o,--output", output,
         "Write the package, or with --emit the text, to FILE (-: standard output, the default of --emit)");
@@ -120,9 +122,9 @@ struct CompileFlags {
         .add_option("--emit", emit,
                     "Print this stage instead of making a package; graph, kernels and schedule can be read back")
         ->check(CLI::IsMember({"graph", "kernels", "schedule", "loops", "llvm", "asm"}));
-    space.add(options,
-              "Write the parameters of every kernel's schedules, their values, constraints and legal points as "
-              "JSON to FILE, instead of making a package");
+    addSpace(options, space,
+             "Write the parameters of every kernel's schedules, their values, constraints and legal points as "
+             "JSON to FILE, instead of making a package");
     options.add_option("--seed", space.seed, "Set the seed of the random points of --export-space")
         ->capture_default_str();
     options
@@ -134,9 +136,7 @@ struct CompileFlags {
     options.add_option("--jobs", jobs, "Use this number of threads for the compilation itself")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
-    options.addQuiet();
-    options.addWide();
-    options.addJson();
+    options.addShowing();
     options.afterParse([&options, this] {
       if (!node.empty())
         options.refuse({"--jobs", "--no-cache", "--emit", "--output", "--export-space", "--layouts"},

@@ -1,7 +1,7 @@
 // `lathe completion`: prints the script with which a shell completes commands of lathe.
 #include "cli/FrontVerbs.h"
-#include "cli/Self.h"
-#include "cli/print/Describe.h"
+#include "cli/flags/Describe.h"
+#include "jobs/Self.h"
 
 #include <filesystem>
 #include <iostream>

@@ -1,9 +1,9 @@
 #include "cli/CompilerVerbs.h"
-#include "cli/models/SideParts.h"
-#include "cli/models/ValueDiff.h"
 #include "cli/print/DiffModelsPrint.h"
 #include "import/TensorScales.h"
 #include "import/UnusedDefinitions.h"
+#include "jobs/compare/SideParts.h"
+#include "jobs/diff/ValueDiff.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "stage/diff/PlainForm.h"
@@ -14,9 +14,9 @@
 namespace lathe::cli {
 namespace {
 
-/// Runs the graph passes that do not change layouts and do not form kernels: batch norms are folded into weights,
-/// constants are evaluated, formulas become one operator, and images have the channels first.
-Source normalised(const ModelFlags &flags) {
+/// A model behind the graph passes that change no layout and form no kernels: batch norms are in the weights, constants are
+/// evaluated, formulas are one operator, and images have the channels first.
+Source normalised(const ModelOptions &flags) {
   Source source = loadSource(flags);
   require(!hasKernels(*source.module), "{}: is text at kernels level, expected a graph; give the model", flags.model);
   PipelineOptions options;
@@ -32,9 +32,9 @@ Source normalised(const ModelFlags &flags) {
   return source;
 }
 
-/// Keeps for each model the flags that its format has. A flag that neither has stays: the import of A reports it.
-void share(ModelFlags &a, ModelFlags &b) {
-  ModelFlags own = a, other = b;
+/// Leaves each model the flags that its format has. One that neither has stays: the import of A says what it expected.
+void share(ModelOptions &a, ModelOptions &b) {
+  ModelOptions own = a, other = b;
   clearForeignFlags(own);
   clearForeignFlags(other);
   auto nobody = [](const auto &given, const auto &x, const auto &y) { return x != given && y != given; };
@@ -50,8 +50,8 @@ void share(ModelFlags &a, ModelFlags &b) {
   b = other;
 }
 
-/// Imports A; B must use the definitions that A does not use.
-Source normalisedFirst(ModelFlags &a, ModelFlags &b) {
+/// A, whose unused definitions B must use.
+Source normalisedFirst(ModelOptions &a, ModelOptions &b) {
   try {
     return normalised(a);
   } catch (const UnusedDefinitions &unused) {
@@ -69,23 +69,23 @@ Source normalisedFirst(ModelFlags &a, ModelFlags &b) {
 
 /// The flags of the command line.
 struct DiffFlags {
-  ModelFlags model;
-  InputFlags inputs; // with --values
+  ModelOptions model;
+  InputOptions inputs; // with --values
   std::string other, otherSignature;
   std::vector<std::string> otherShapes;
   double tolerance = 1e-6;
   bool all = false, values = false;
 
   void add(Options &options);
-  ModelFlags second(); // the flags of OTHER; flags that the format of `model` lacks are removed from `model`
+  ModelOptions second(); // the flags of OTHER; those of `model` lose what its format has not
 };
 
-/// Compares the values of both models; exit code 1 if one differs by more than the tolerance.
-int compareValues(DiffFlags &flags, ModelFlags &second, const Options &options) {
-  constexpr double usual = 1e-4; // for f32, as in `lathe compare`
+/// The values of both models beside each other; exit code 1 where one differs by more than the tolerance.
+int compareValues(DiffFlags &flags, ModelOptions &second, const Options &options) {
+  constexpr double usual = 1e-4; // of f32, as `lathe compare` has it
   double tolerance = options.given("--tolerance") ? flags.tolerance : usual;
   Source a = loadSource(flags.model), b = loadSource(second);
-  auto scalesOf = [](const ModelFlags &model) {
+  auto scalesOf = [](const ModelOptions &model) {
     return model.isZoo() ? std::map<std::string, Quantization>() : tensorScales(model.model, importOptions(model));
   };
   ValueDiff diff = diffValues({flags.model.model, a, scalesOf(flags.model)}, {second.model, b, scalesOf(second)},
@@ -108,7 +108,7 @@ int compareValues(DiffFlags &flags, ModelFlags &second, const Options &options) 
 }
 
 void DiffFlags::add(Options &options) {
-  model.add(options, ModelUse::graph);
+  addModel(options, model, ModelUse::graph);
   options.add_option("OTHER", other, "The other model, of any format")->required();
   options.add_option("--other-shape", otherShapes, "--shape of OTHER, as NAME=1x3x224x224")->type_name("NAME=DIMS");
   options
@@ -126,7 +126,7 @@ void DiffFlags::add(Options &options) {
       "--values", values,
       "Run both models on the reference operators instead, with the same inputs, and print the error of each "
       "value that both have (default tolerance: 0.0001)");
-  inputs.add(options, "random");
+  addInputs(options, inputs, "random");
   options.reads([this] { return std::vector<std::string>{other}; });
   options.addWide();
   options.addJson();
@@ -138,8 +138,8 @@ void DiffFlags::add(Options &options) {
   });
 }
 
-ModelFlags DiffFlags::second() {
-  ModelFlags second = model;
+ModelOptions DiffFlags::second() {
+  ModelOptions second = model;
   second.model = other;
   second.shapes = otherShapes;
   require(!second.isZoo() || otherShapes.empty(), "--other-shape: {} has no symbolic extents", other);
@@ -167,7 +167,7 @@ int diffModelsVerb(const Arguments &arguments) {
       "  lathe diff-models resnet50.onnx zoo:resnet50");
   flags.add(options);
   options.parseAll(arguments);
-  ModelFlags second = flags.second();
+  ModelOptions second = flags.second();
   if (flags.values)
     return compareValues(flags, second, options);
   Source a = normalisedFirst(flags.model, second), b = normalised(second);

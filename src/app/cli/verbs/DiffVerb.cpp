@@ -1,8 +1,8 @@
 // `lathe ops diff`: two experiments, point by point.
 #include "cli/FrontVerbs.h"
-#include "cli/StoreFlags.h"
-#include "cli/print/AnalyzeTables.h"
-#include "cli/print/Describe.h"
+#include "cli/flags/Describe.h"
+#include "cli/flags/StoreFlags.h"
+#include "cli/print/ops/AnalyzeTables.h"
 #include "store/Archive.h"
 #include "support/Text.h"
 

@@ -1,6 +1,6 @@
 #include "cli/CompilerVerbs.h"
-#include "cli/models/ModelFormat.h"
 #include "cli/print/PortText.h"
+#include "jobs/ModelFormat.h"
 
 #include "export/onnx/Export.h"
 #include "passes/interpret/Ports.h"
@@ -11,7 +11,7 @@
 namespace lathe::cli {
 
 int exportVerb(const Arguments &arguments) {
-  ModelFlags flags;
+  ModelOptions flags;
   std::string output;
   Options options(
       "export",
@@ -21,7 +21,7 @@ int exportVerb(const Arguments &arguments) {
       "  lathe export frozen.pb -o frozen.onnx\n"
       "  lathe export mobilenet.keras --shape input=1x224x224x3 -o mobilenet.onnx\n"
       "  lathe compare mobilenet.onnx                          is read by ONNX Runtime, too\n");
-  flags.add(options, ModelUse::graph);
+  addModel(options, flags, ModelUse::graph);
   options.addOutput("-o,--output", output, "Write the model to F.onnx (-: standard output)")
       ->type_name("F.onnx")
       ->required();

@@ -1,7 +1,7 @@
 #include "cli/CompilerVerbs.h"
-#include "cli/models/LeftOut.h"
-#include "cli/models/ModelFormat.h"
+#include "cli/print/LeftOut.h"
 #include "cli/print/PortText.h"
+#include "jobs/ModelFormat.h"
 
 #include "export/onnx/Export.h"
 #include "import/Import.h"
@@ -24,16 +24,16 @@ std::string stem(const std::string &path) {
 }
 
 struct ExtractFlags {
-  ModelFlags model;
-  InputFlags inputs;
+  ModelOptions model;
+  InputOptions inputs;
   CutOptions cut;
   std::vector<std::string> nodes;
   std::string output;
   bool withInputs = false;
 
   void add(Options &options) {
-    model.add(options, ModelUse::graph);
-    inputs.add(options, "random");
+    addModel(options, model, ModelUse::graph);
+    addInputs(options, inputs, "random");
     options.add_option("--from", cut.from, "Begin the part here (default: the model's inputs)")->type_name("NAME...");
     options.add_option("--to", cut.to, "Make these the outputs (default: the model's outputs)")->type_name("NAME...");
     options.add_option("--node", nodes, "Take only this operator, as --from and --to")->type_name("NAME...");

@@ -1,8 +1,8 @@
 #include "cli/CompilerVerbs.h"
-#include "cli/models/LeftOut.h"
 #include "cli/print/BlocksPrint.h"
 #include "cli/print/InspectPackage.h"
 #include "cli/print/LayoutPrint.h"
+#include "cli/print/LeftOut.h"
 #include "cli/print/PortText.h"
 #include "ir/Bodies.h"
 #include "passes/interpret/Ports.h"
@@ -151,8 +151,8 @@ private:
   }
 };
 
-/// The layout report of a compilation with the flags, after an empty line. Changes the module.
-std::string describeLayouts(mlir::ModuleOp module, const ModelFlags &model, const Options &options, json &document) {
+/// The layout report of a compilation by the flags, behind an empty line. Changes the module.
+std::string describeLayouts(mlir::ModuleOp module, const ModelOptions &model, const Options &options, json &document) {
   Progress progress("inspect " + model.model);
   CompileReport report = checkCompiled(module, compileOptions(model, &progress));
   LayoutReport layouts = layoutReport(report, model, true);
@@ -197,7 +197,7 @@ int printCanonical(const Options &options, const std::string &model, mlir::Modul
 } // namespace
 
 int inspectVerb(const Arguments &arguments) {
-  ModelFlags model;
+  ModelOptions model;
   bool blocks = false, canonical = false, layouts = false;
   Options options("inspect",
                   "Show a model's inputs, outputs, operators, parameters, FLOPs, bytes and the distinct shapes of its "
@@ -211,7 +211,7 @@ int inspectVerb(const Arguments &arguments) {
                   "  lathe inspect zoo:vgg16 --layouts --layout nhwc\n"
                   "  lathe inspect resnet50.lathe\n"
                   "  lathe inspect a.onnx --canonical | diff - <(lathe inspect b.onnx --canonical)\n");
-  model.add(options, ModelUse::kernels, true);
+  addModel(options, model, ModelUse::kernels, true);
   options.add_flag(
       "--blocks", blocks,
       "List groups of operators that occur several times with the same structure: their number, share of the "
@@ -219,9 +219,7 @@ int inspectVerb(const Arguments &arguments) {
   options.add_flag("--canonical", canonical,
                    "Print the canonical text of the graph instead: equal for equal graphs (docs/staging.md)");
   options.add_flag("--layouts", layouts, layoutsHelp);
-  options.addQuiet();
-  options.addWide();
-  options.addJson();
+  options.addShowing();
   options.parseAll(arguments);
 
   if (!model.isZoo() && isPackage(model.model)) {
@@ -231,7 +229,7 @@ int inspectVerb(const Arguments &arguments) {
     return inspectPackage(options, model.model);
   }
   if (!layouts) {
-    model.refuseCompileFlags("only --layouts compiles the model");
+    refuseCompileFlags(options, "only --layouts compiles the model");
     options.refuse({"--threads"}, "only --layouts compiles the model");
   }
   std::vector<ImportIssue> leftOut;

@@ -1,6 +1,6 @@
 #include "cli/CompilerVerbs.h"
-#include "cli/print/Terminal.h"
 #include "codegen/target/Target.h"
+#include "jobs/Terminal.h"
 #include "lab/machine/Machine.h"
 #include "support/Text.h"
 
@@ -56,9 +56,7 @@ int machineVerb(const Arguments &arguments) {
   options
       .add_option("--threads", threads, "Measure again, with 1 to N threads (default: all that this process may use)")
       ->check(CLI::Range(1, 1024));
-  options.addQuiet();
-  options.addWide();
-  options.addJson();
+  options.addShowing();
   options.parseAll(arguments);
 
   Progress progress("machine");

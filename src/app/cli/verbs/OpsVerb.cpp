@@ -1,11 +1,11 @@
 // `lathe ops`: single operators in the laboratory.
 #include "cli/FrontVerbs.h"
-#include "cli/OpsFlags.h"
-#include "cli/ProblemLists.h"
-#include "cli/Recording.h"
-#include "cli/print/OpsPrint.h"
-#include "cli/print/Progress.h"
-#include "cli/print/Terminal.h"
+#include "cli/flags/OpsFlags.h"
+#include "cli/flags/RunFlags.h"
+#include "cli/print/ops/OpsPrint.h"
+#include "jobs/Progress.h"
+#include "jobs/Terminal.h"
+#include "jobs/ops/ProblemLists.h"
 #include "lab/StoreRecords.h"
 #include "lab/problems/ProblemList.h"
 #include "support/PendingFile.h"
@@ -73,7 +73,7 @@ int listSuites(const OpsFlags &flags, const Options &options) {
   Table suites = suiteTable(lab::suitesOf(problemLists(flags.problems)));
   if (options.printsText())
     std::cout << suites.str(options.tableStyle());
-  options.writeJson({{"suites", toJson(suites)}});
+  options.writeJson({{"suites", jobs::toJson(suites)}});
   return success;
 }
 
@@ -142,7 +142,7 @@ size_t missingPoints(const Recording &recording, const lab::ListedProblem &entry
 class BenchRun {
 public:
   /// Opens the log and the store.
-  BenchRun(OpsFlags &flags, const RecordFlags &record, const Options &options, const Arguments &arguments)
+  BenchRun(OpsFlags &flags, const RecordOptions &record, const Options &options, const Arguments &arguments)
       : flags(flags), options(options), columns(flags), settings(flags.settings()), log(flags.log),
         recording(record, store::ExperimentKind::ops, "ops bench", arguments, identity()) {
     require(recording.on() || !flags.readsRecords(), "--schedule records reads the store: not with --no-store");
@@ -297,7 +297,7 @@ private:
 
 int benchOps(const Arguments &arguments) {
   OpsFlags flags;
-  RecordFlags record;
+  RecordOptions record;
   Options options(
       "ops bench",
       "Time libraries on single operators side by side. Every output is first checked against the reference;\n"
@@ -313,10 +313,8 @@ int benchOps(const Arguments &arguments) {
       "  lathe ops bench --from-model resnet50.onnx --provider lathe,onnxruntime\n"
       "  lathe ops bench gemm m{64..1024*2}n1024k1024 --via \"ssh board\" --via-directory /opt/lathe/bin\n");
   flags.add(options);
-  record.add(options);
-  options.addQuiet();
-  options.addWide();
-  options.addJson();
+  addRecord(options, record);
+  options.addShowing();
   options.parseAll(arguments);
   if (flags.listsSuites())
     return listSuites(flags, options);

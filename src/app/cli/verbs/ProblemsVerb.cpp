@@ -7,7 +7,7 @@
 namespace lathe::cli {
 
 int problemsVerb(const Arguments &arguments) {
-  ModelFlags model;
+  ModelOptions model;
   std::string csv;
   Options options("ops problems",
                   "List the distinct operators of a compiled model (constants folded, operators fused) with their "
@@ -16,11 +16,9 @@ int problemsVerb(const Arguments &arguments) {
                   "  lathe ops problems resnet50.onnx\n"
                   "  lathe ops problems zoo:mobilenet_v1 --csv mobilenet.csv\n"
                   "  lathe ops bench --problems mobilenet.csv --suite zoo:mobilenet_v1\n");
-  model.add(options, ModelUse::kernels);
+  addModel(options, model, ModelUse::kernels);
   options.addOutput("--csv", csv, "Write the list to FILE, its suite named after the model (-: standard output)");
-  options.addQuiet();
-  options.addWide();
-  options.addJson();
+  options.addShowing();
   options.parseAll(arguments);
 
   Source source = loadSource(model);

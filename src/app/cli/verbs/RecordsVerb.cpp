@@ -1,10 +1,10 @@
 // `lathe records`: lists which schedules were measured for which tasks, and their results (docs/records.md).
 #include "cli/FrontVerbs.h"
-#include "cli/Self.h"
-#include "cli/ShippedRecords.h"
-#include "cli/StoreFlags.h"
-#include "cli/print/Describe.h"
-#include "cli/store/StoreImport.h"
+#include "cli/flags/Describe.h"
+#include "cli/flags/StoreFlags.h"
+#include "cli/verbs/store/StoreImport.h"
+#include "jobs/Self.h"
+#include "jobs/ShippedRecords.h"
 #include "support/Text.h"
 
 #include <iostream>

@@ -1,8 +1,8 @@
 #include "cli/CompilerVerbs.h"
 
-#include "cli/models/SideParts.h"
 #include "cli/print/TopElements.h"
 #include "ir/SymbolicShapes.h"
+#include "jobs/compare/SideParts.h"
 #include "passes/Passes.h"
 #include "passes/interpret/EvaluationBytes.h"
 #include "passes/interpret/Ports.h"
@@ -13,17 +13,17 @@
 namespace lathe::cli {
 
 int referenceVerb(const Arguments &arguments) {
-  ModelFlags model;
-  InputFlags inputs;
+  ModelOptions model;
+  InputOptions inputs;
   std::string output;
   int64_t top = 0;
   bool reference = false;
   Options options("run", "Run a model on the reference operators.",
                   "  lathe run model.onnx --reference --fill random\n");
-  model.add(options, ModelUse::run);
-  model.addStore(options); // `reference` and the next one are flags of run
-  model.addLoading(options);
-  inputs.add(options, "");
+  addModel(options, model, ModelUse::run);
+  addStore(options, model); // of run, of which this is a flag, like the next
+  addLoading(options, model);
+  addInputs(options, inputs, "");
   options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
   options.add_flag("--reference", reference, "");
   addTop(options, top);

@@ -1,10 +1,8 @@
 #include "cli/FrontVerbs.h"
-#include "cli/Inputs.h"
-#include "cli/Packages.h"
-#include "cli/Steps.h"
-#include "cli/models/SideParts.h"
+#include "cli/flags/RunFlags.h"
 #include "cli/print/TopElements.h"
-#include "cli/verbs/Measure.h"
+#include "jobs/Packages.h"
+#include "jobs/compare/SideParts.h"
 #include "runtime/Context.h"
 #include "runtime/QuantizedTensor.h"
 #include "support/Text.h"
@@ -118,7 +116,7 @@ void warnOfLostNaN(const runtime::Context &context, const std::vector<Value> &va
                              names);
 }
 
-double runOnce(runtime::Context &context, const InputFlags &inputs, const std::vector<std::string> &shapes) {
+double runOnce(runtime::Context &context, const InputOptions &inputs, const std::vector<std::string> &shapes) {
   std::vector<Value> values = gatherInputs(context.model().inputs(), inputs, shapes);
   for (size_t i = 0; i < values.size(); ++i)
     context.setInput(i, values[i]);
@@ -127,8 +125,8 @@ double runOnce(runtime::Context &context, const InputFlags &inputs, const std::v
   return seconds;
 }
 
-/// Seconds of each step, without the time to set its inputs.
-std::vector<double> runSteps(runtime::Context &context, std::vector<StatePair> pairs, const InputFlags &inputs,
+/// Seconds of the steps, each without what sets its inputs.
+std::vector<double> runSteps(runtime::Context &context, std::vector<StatePair> pairs, const InputOptions &inputs,
                              const std::vector<std::string> &shapes, int64_t steps, StepResults &results) {
   for (const StatePair &pair : pairs)
     context.keepState(pair.input, pair.output, pair.max);
@@ -156,15 +154,15 @@ void describeSteps(const std::vector<double> &times, nlohmann::json &json, bool 
   json["steps_per_second"] = rate;
 }
 
-void addInputs(Options &options, ModelFlags &model, InputFlags &inputs, StepFlags &stepping) {
-  model.add(options, ModelUse::run);
-  model.addStore(options);
-  model.addLoading(options);
-  inputs.add(options, "");
-  stepping.add(options);
+void addInputs(Options &options, ModelOptions &model, InputOptions &inputs, StepOptions &stepping) {
+  addModel(options, model, ModelUse::run);
+  addStore(options, model);
+  addLoading(options, model);
+  addInputs(options, inputs, "");
+  addSteps(options, stepping);
 }
 
-void addOutputs(Options &options, const ModelFlags &model, std::string &output, bool &reference, bool &dequantize,
+void addOutputs(Options &options, const ModelOptions &model, std::string &output, bool &reference, bool &dequantize,
                 int64_t &top) {
   options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
   options.add_flag("--reference", reference, "Run the whole model on the reference operators instead of compiled code");
@@ -177,7 +175,7 @@ void addOutputs(Options &options, const ModelFlags &model, std::string &output, 
     if (!reference)
       return;
     options.refuse({"--dequantize"}, "--reference loads no package, which has the scales");
-    model.refuseCompileFlags("--reference compiles nothing");
+    refuseCompileFlags(options, "--reference compiles nothing");
     options.refuse({"--check-constants"}, "--reference loads no package");
     options.refuse({"--steps", "--state"}, "--reference runs the model once");
   });
@@ -186,9 +184,9 @@ void addOutputs(Options &options, const ModelFlags &model, std::string &output, 
 } // namespace
 
 int runVerb(const Arguments &arguments) {
-  ModelFlags model;
-  InputFlags inputs;
-  StepFlags stepping;
+  ModelOptions model;
+  InputOptions inputs;
+  StepOptions stepping;
   std::string output;
   int64_t top = 0;
   bool reference = false, dequantize = false;

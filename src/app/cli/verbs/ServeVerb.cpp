@@ -1,6 +1,6 @@
-// `lathe serve`: shows the store in a browser (docs/serving.md). It is the program lathe-serve.
-#include "cli/StoreFlags.h"
-#include "cli/analysis/Ceilings.h"
+// `lathe serve`: the store in a browser (docs/serving.md). This is the program lathe-serve.
+#include "cli/flags/StoreFlags.h"
+#include "jobs/ops/Ceilings.h"
 #include "report/PageBytes.h"
 #include "serve/Addresses.h"
 #include "serve/Listing.h"

@@ -1,9 +1,9 @@
 // `lathe records ship`: writes the archive of the best tuning records that comes with lathe (docs/records.md, "Shipped
 // records").
 #include "cli/CompilerVerbs.h"
-#include "cli/ShippedRecords.h"
-#include "cli/StoreFlags.h"
+#include "cli/flags/StoreFlags.h"
 #include "codegen/Task.h"
+#include "jobs/ShippedRecords.h"
 #include "lab/StoreRecords.h"
 #include "store/Outcomes.h"
 #include "support/Text.h"

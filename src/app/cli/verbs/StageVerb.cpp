@@ -8,7 +8,7 @@
 namespace lathe::cli {
 
 int stageVerb(const Arguments &arguments) {
-  ModelFlags flags;
+  ModelOptions flags;
   std::string output;
   bool flat = false;
   Options options(
@@ -22,7 +22,7 @@ int stageVerb(const Arguments &arguments) {
       "  python3 net.py net.mlir                    the same graph again\n"
       "  lathe run net.mlir --fill random\n"
       "  lathe stage model.tflite -o net.cpp\n");
-  flags.add(options, ModelUse::graph);
+  addModel(options, flags, ModelUse::graph);
   options
       .addOutput("-o,--output", output,
                  "Write the source to F.py (Python) or F.cpp (C++), the weights to F.safetensors")

@@ -1,14 +1,17 @@
 // `lathe tune`: searches schedules for the kernels of a model by measuring them.
-#include "cli/Self.h"
-#include "cli/print/Terminal.h"
+#include "cli/CompilerVerbs.h"
+#include "cli/flags/StoreFlags.h"
+#include "cli/flags/TuneFlags.h"
 #include "cli/print/TunePrint.h"
-#include "cli/tuning/EvaluateModel.h"
-#include "cli/tuning/GraphTuning.h"
-#include "cli/tuning/ProcessTrials.h"
-#include "cli/tuning/TaskList.h"
-#include "cli/tuning/TrialRecords.h"
-#include "cli/tuning/TuneFlags.h"
-#include "cli/tuning/TunedPackage.h"
+#include "cli/print/TunedModelsPrint.h"
+#include "jobs/Self.h"
+#include "jobs/Terminal.h"
+#include "jobs/tune/EvaluateModel.h"
+#include "jobs/tune/GraphTuning.h"
+#include "jobs/tune/ProcessTrials.h"
+#include "jobs/tune/TaskList.h"
+#include "jobs/tune/TrialRecords.h"
+#include "jobs/tune/TunedPackage.h"
 #include "lab/judging/Turns.h"
 #include "support/Text.h"
 #include "tune/model/Knowledge.h"
@@ -58,7 +61,9 @@ public:
       kernels.push_back(exported(task));
     nlohmann::json document = {
         {"subject", flags.subject()}, {"target", targetOf(compiling).str()}, {"threads", flags.model.threads}};
-    exportSpaces(std::move(document), kernels, flags.space, options.printsText());
+    std::string line = exportSpaces(std::move(document), kernels, flags.space);
+    if (options.printsText())
+      std::cout << line;
     return success;
   }
 
@@ -332,6 +337,42 @@ private:
   }
 };
 
+int tuneModels(const TuneAllOptions &all, const Options &options) {
+  TunedAll tuned = tuneAll(all, [&](auto &&...finished) {
+    if (options.printsText())
+      std::cout << finishedText(finished...) << std::flush;
+  });
+  if (options.printsText())
+    std::cout << tunedModelsText(tuned, options.tableStyle()) << std::flush;
+  options.writeJson(tunedModelsJson(all, tuned));
+  if (!all.page.empty())
+    writeFile(all.page, tunedModelsPage(all, tuned));
+  return tuned.failed ? failedVerdict : success;
+}
+
+int evaluate(const TuneFlags &flags, const Options &options) {
+  store::Store store = StoreFlags{flags.record.file}.open();
+  ModelEvaluation found = evaluateModel(store, flags.model, flags.tune.seed);
+  options.writeJson({{"store", store.path()},
+                     {"measured_tasks", found.tasks},
+                     {"measured_schedules", found.schedules},
+                     {"models", toJson(found.models)}});
+  if (options.printsText())
+    std::cout << fmt::format("{} of {}\n{}", counted(int64_t(found.schedules), "measured schedule"),
+                             counted(int64_t(found.tasks), "task"), found.models.str(options.tableStyle()));
+  return success;
+}
+
+int train(const TuneFlags &flags, const Options &options) {
+  store::Store store = StoreFlags{flags.record.file}.open();
+  tune::ModelKind kind = *tune::modelKindOf(flags.searcherName());
+  std::vector<std::string> families = trainModel(store, kind, flags.tune.seed, flags.trainTo);
+  options.writeJson({{"file", flags.trainTo}, {"model", name(kind)}, {"families", families}});
+  if (options.printsText())
+    std::cout << fmt::format("{}: {} for {}\n", flags.trainTo, name(kind), listed(families));
+  return success;
+}
+
 } // namespace
 
 int tuneVerb(const Arguments &arguments) {
@@ -349,18 +390,17 @@ int tuneVerb(const Arguments &arguments) {
   flags.add(options);
   options.parseAll(arguments);
   if (flags.isAll()) {
-    ::unsetenv(noRecordsVariable); // records are what this verb measures
-    flags.startModels();           // reports errors in them now, and only once
-    return tuneAll(flags.forAll(arguments), options);
+    ::unsetenv(noRecordsVariable); // the records are what is measured
+    flags.startModels();           // says now, and once, what is wrong with them
+    return tuneModels(flags.forAll(arguments), options);
   }
   if (!flags.output.empty())
     requireNoTerminal(flags.output, "a package");
   flags.model.noRecords = true; // default schedules ignore records
   if (flags.evaluate)
-    return evaluateModel(options, flags.model, flags.record.file, flags.tune.seed);
+    return evaluate(flags, options);
   if (!flags.trainTo.empty())
-    return trainModel(options, flags.record.file, *tune::modelKindOf(flags.searcherName()), flags.tune.seed,
-                      flags.trainTo);
+    return train(flags, options);
   Tuning tuning(flags, options, arguments);
   if (!flags.space.file.empty())
     return tuning.exportSpace();

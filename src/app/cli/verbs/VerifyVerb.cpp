@@ -1,10 +1,9 @@
 // `lathe verify`: compares a package with the reference operators.
 #include "cache/Verdicts.h"
 #include "cli/CompilerVerbs.h"
-#include "cli/Packages.h"
-#include "cli/Steps.h"
-#include "cli/Variants.h"
 #include "import/Import.h"
+#include "jobs/Packages.h"
+#include "jobs/Variants.h"
 #include "passes/interpret/EvaluationBytes.h"
 #include "passes/interpret/Ports.h"
 #include "process/ShellWords.h"
@@ -30,9 +29,9 @@ std::string today() {
   return text;
 }
 
-/// The `lathe extract` command that cuts the kernel of `divergence` out of the model, with the inputs of this run; ""
-/// if the source has no such part.
-std::string extractCommand(const ModelFlags &model, const InputFlags &inputs, mlir::ModuleOp module,
+/// The `lathe extract` that cuts the kernel of `divergence` out of the model, with the inputs of this run; "" where the
+/// source has no such part.
+std::string extractCommand(const ModelOptions &model, const InputOptions &inputs, mlir::ModuleOp module,
                            const verify::Divergence &divergence) {
   std::optional<CutOptions> cut = verify::cutAround(
       module, divergence, model.isZoo() ? TensorOrigins() : tensorOrigins(model.model, importOptions(model)));
@@ -52,8 +51,8 @@ std::string extractCommand(const ModelFlags &model, const InputFlags &inputs, ml
   return process::shellCommand(words);
 }
 
-/// The model that judges `package` if none is named: the zoo network that the package states as its source.
-std::string modelOfPackage(const std::string &package, const ModelFlags &flags) {
+/// The model to judge `package` by when none is named: the zoo network that it says it was compiled from.
+std::string modelOfPackage(const std::string &package, const ModelOptions &flags) {
   std::string source = openPackage(package, flags).model->source();
   require(source.starts_with("zoo:"),
           "{}: a package holds no references to be judged by; give the model it was compiled from: --model {}", package,
@@ -61,8 +60,8 @@ std::string modelOfPackage(const std::string &package, const ModelFlags &flags) 
   return source.substr(0, source.find('@'));
 }
 
-/// A zoo package that states only the name of its network must be judged with exactly the same weights and extents.
-void requireSameZoo(const ModelFlags &model, const Source &source, const runtime::Model &package, bool named) {
+/// A zoo package that names its network by name only is judged by the very same weights and extents.
+void requireSameZoo(const ModelOptions &model, const Source &source, const runtime::Model &package, bool named) {
   if (!named || !model.isZoo() || model.package.empty())
     return;
   require(sourceText(model, source) == package.source(),
@@ -72,11 +71,11 @@ void requireSameZoo(const ModelFlags &model, const Source &source, const runtime
 
 /// The flags of `lathe verify`.
 struct VerifyFlags {
-  ModelFlags model;
-  InputFlags inputs;
+  ModelOptions model;
+  InputOptions inputs;
   verify::Options verification;
-  StepFlags stepping;
-  std::string judgedBy; // value of --model
+  StepOptions stepping;
+  std::string judgedBy; // --model
   int seeds = 2;
 
   void add(Options &options);
@@ -118,11 +117,11 @@ void VerifyFlags::addComparison(Options &options) {
 
 void VerifyFlags::add(Options &options) {
   options.afterParse([this] { choosePackage(); });
-  model.add(options, ModelUse::run);
-  model.addStore(options);
-  model.addLoading(options);
-  inputs.add(options, "random");
-  stepping.add(options);
+  addModel(options, model, ModelUse::run);
+  addStore(options, model);
+  addLoading(options, model);
+  addInputs(options, inputs, "random");
+  addSteps(options, stepping);
   options.add_option("--package", model.package, "Judge this package (default: the model compiled with these flags)")
       ->type_name("F.lathe");
   options.reads([this] { return std::vector<std::string>{model.package}; });
@@ -143,9 +142,9 @@ void VerifyFlags::add(Options &options) {
 
 /// One set of inputs: how they are made, and their name in messages.
 struct InputSet {
-  InputFlags flags;
+  InputOptions flags;
   std::string title;
-  std::vector<std::string> shapes; // as ModelFlags::shapes
+  std::vector<std::string> shapes; // as ModelOptions::shapes
 };
 
 /// Adds a random set for each variant of the package, because each variant has kernels of its own.
@@ -180,7 +179,7 @@ std::vector<InputSet> inputSets(const VerifyFlags &flags) {
   bool anyGiven = !flags.inputs.given.empty();
   size_t count = static_cast<size_t>(flags.seeds) + anyGiven;
   for (size_t i = 0; i < count; ++i) {
-    InputFlags inputs = flags.inputs;
+    InputOptions inputs = flags.inputs;
     bool given = anyGiven && i == 0;
     if (!given)
       inputs.like = std::exchange(inputs.given, {});
@@ -312,7 +311,7 @@ int verifyVerb(const Arguments &arguments) {
       "  lathe verify other.lathe --model model.onnx           likewise\n");
   flags.add(options);
   options.parseAll(arguments);
-  const ModelFlags &model = flags.model;
+  const ModelOptions &model = flags.model;
   std::vector<InputSet> sets = inputSets(flags);
 
   Progress progress("verify " + model.model);

@@ -1,7 +1,7 @@
 #include "cli/CompilerVerbs.h"
-#include "cli/models/ModelFormat.h"
+#include "jobs/ModelFormat.h"
 
-#include "cli/print/Describe.h"
+#include "cli/flags/Describe.h"
 #include "export/onnx/Export.h"
 #include "ir/Context.h"
 #include "zoo/Zoo.h"
@@ -37,9 +37,7 @@ int zooVerb(const Arguments &arguments) {
       ->type_name("T");
   options.add_option("--seed", zoo.seed, "Set the seed of the weights")->capture_default_str();
   options.add_flag("--list", list, "List the architectures");
-  options.addQuiet();
-  options.addWide();
-  options.addJson();
+  options.addShowing();
   options.afterParse([&] {
     if (list)
       options.refuse({"NAME", "--output", "--batch", "--dynamic-batch", "--sequence", "--seed"},

@@ -1,5 +1,5 @@
 // The kernels of a profile as a graph. `lathe profile` stores it in the detail of the experiment
-// (cli/profile/KernelGraph.h has its form); whoever wrote the store may have written anything there.
+// (jobs/profile/KernelGraph.h has its form); whoever wrote the store may have written anything there.
 import type { Dataset } from "./dataset";
 import type { Kernel, Profile } from "./profiles";
 

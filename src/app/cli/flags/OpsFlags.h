@@ -1,0 +1,22 @@
+// Flags of `lathe ops bench`: problems, providers and settings.
+#pragma once
+
+#include "cli/flags/Options.h"
+#include "jobs/ops/OpsOptions.h"
+
+namespace lathe::cli {
+
+struct OpsFlags : OpsOptions {
+  void add(Options &options);
+  /// Throws Error for a flag that has no effect beside the others.
+  void requireHonoured(const Options &options) const;
+
+private:
+  void addProblems(Options &options);
+  void addSettings(Options &options); // what every row varies over, and the epilogue
+  void addEffort(Options &options);   // repetitions, limits of time and memory
+};
+
+/// Adds --from-model with the help text `help`, and --suite, --problems and --epilogue.
+void addNetwork(Options &options, OpsFlags &flags, const char *help);
+} // namespace lathe::cli

@@ -1,0 +1,277 @@
+// The flags of `lathe tune`.
+#pragma once
+
+#include "cli/flags/Describe.h"
+#include "cli/flags/RunFlags.h"
+#include "cli/flags/SpaceFlags.h"
+#include "compile/Compile.h"
+#include "jobs/ops/ProblemLists.h"
+#include "jobs/tune/SpaceExport.h"
+#include "jobs/tune/StartModels.h"
+#include "jobs/tune/TuneAll.h"
+#include "lab/problems/ProblemList.h"
+#include "process/ShellWords.h"
+#include "support/Text.h"
+#include "tune/model/Knowledge.h"
+
+namespace lathe::cli {
+
+struct TuneFlags {
+  ModelOptions model;
+  RecordOptions record;
+  tune::TuneOptions tune;
+  SpaceOptions space;
+  TuneAllOptions all;
+  double budget = 0; // limit of the tuning time in seconds; 0: none
+  std::string only, output, via, viaDirectory, lists, trainTo, startFrom;
+  std::vector<std::string> problems, suites;
+  bool list = false, compare = false, evaluate = false;
+
+  bool hasModel() const { return !model.model.empty(); }
+  bool isAll() const { return !all.list.empty(); }
+  /// True if this run measures schedules on this machine.
+  bool measuresHere() const { return via.empty() && !list && space.file.empty(); }
+  /// What is tuned, as the user named it: "zoo:resnet50", "conv2d:ic64ih56oc64kh3ph1", "networks/resnet50".
+  std::string subject() const {
+    return hasModel() ? model.model : problems.empty() ? suites.front() : problems.front();
+  }
+
+  void add(Options &options) {
+    addModel(options, model, ModelUse::tune);
+    addSubjects(options);
+    addLimits(options);
+    options.add_option("--searcher,--tuner", tune.searcher, searcherHelp())
+        ->check(offers(searchers()))
+        ->type_name("NAME");
+    options
+        .add_option("--seed", tune.seed,
+                    "Set the seed of the searcher, of the operands and of what --evaluate-model holds out")
+        ->capture_default_str();
+    options.add_option("--tasks", only, "Tune only tasks with TEXT in their label, nodes or text")->type_name("TEXT");
+    options.add_flag("--list-tasks", list,
+                     "List the distinct tasks of the model with their share of the time, and end");
+    options.add_flag("--evaluate-model", evaluate,
+                     "State how well learned cost models order the measured schedules of the store that they were not "
+                     "trained on (with MODEL: those of its kernels), and end");
+    options.addOutput(
+        "--train-model", trainTo,
+        "Train the model of --searcher on the measured schedules of the store, write it to FILE (a folder: "
+        "to SEARCHER.jsonl.gz in it), and end");
+    options
+        .add_option(
+            "--start-model", startFrom,
+            "Start searches from the model in FILE (--train-model), where the store knows nothing else (default: "
+            "the model that comes with lathe, if there is one for --searcher)")
+        ->type_name("FILE");
+    addSpace(options, space, "Write the search space of every task and legal points of it as JSON to FILE, and end");
+    addRecord(options, record, &model);
+    options.addOutput(
+        "-o,--output", output,
+        "Write the tuned package to FILE; with --all, the table as a page in Markdown (default: neither)");
+    options.add_flag("--compare", compare, "Print the times of the untuned and the tuned package side by side");
+    options.addShowing();
+    options.afterParse([this, &options] { check(options); });
+  }
+
+  /// The settings of the experiment: how every trial is measured.
+  nlohmann::json settings(const CompileOptions &compiling) const {
+    return {{"machine", toJson(targetOf(compiling).machine)}, {"seed", tune.seed}, {"threads", model.threads}};
+  }
+
+  /// The flags of --all that apply to all models.
+  TuneAllOptions forAll(const Arguments &typed) const {
+    TuneAllOptions result = all;
+    result.common = model;
+    result.tuneFlags = {"--trials", std::to_string(tune.trials), "--margin", fmt::format("{}", tune.margin),
+                        "--seed",   std::to_string(tune.seed)};
+    if (tune.earlyStopping)
+      result.tuneFlags.insert(result.tuneFlags.end(), {"--early-stopping", std::to_string(tune.earlyStopping)});
+    if (!tune.searcher.empty())
+      result.tuneFlags.insert(result.tuneFlags.end(), {"--searcher", tune.searcher});
+    if (!startFrom.empty())
+      result.tuneFlags.insert(result.tuneFlags.end(), {"--start-model", startFrom});
+    result.budget = budget;
+    result.store = record.file;
+    result.page = output;
+    result.command = "lathe tune " + process::shellCommand(typed);
+    return result;
+  }
+
+  /// The problems that --problem or --suite names.
+  std::vector<lab::ListedProblem> listed() const {
+    if (!suites.empty())
+      return lab::readProblems(problemLists(lists), suites);
+    lab::ProblemList list;
+    for (const std::string &text : problems) {
+      size_t colon = text.find(':');
+      require(colon != std::string::npos, "--problem {}: expected KIND:TEXT, as in `lathe ops bench KIND TEXT`", text);
+      lab::ListedProblem entry;
+      entry.kind = text.substr(0, colon);
+      entry.text = text.substr(colon + 1);
+      entry.problem = lab::parseProblem(entry.kind, entry.text);
+      entry.count = 1;
+      list.add(std::move(entry));
+    }
+    return list.take();
+  }
+
+  std::string searcherName() const {
+    return tune.searcher.empty() ? tune::searcherNames().front().first : tune.searcher;
+  }
+
+  /// The models that a search starts from: those of --start-model, or those that come with lathe. Throws Error if
+  /// --start-model cannot be used.
+  StartModels startModels() const {
+    if (!startFrom.empty())
+      return StartModels::ofFile(startFrom, searcherName());
+    bool searches = !list && space.file.empty();
+    return searches ? StartModels::shipped(searcherName()) : StartModels();
+  }
+
+private:
+  /// Refuses combinations of flags in which one has no effect.
+  void check(const Options &options) {
+    if (evaluate)
+      return refuseForEvaluation(options);
+    tune::requireSearcher(searcherName());
+    if (!trainTo.empty())
+      return refuseForTraining(options);
+    require(hasModel() + !problems.empty() + !suites.empty() + isAll() == 1,
+            "expected one of MODEL, --problem, --suite and --all");
+    if (!hasModel())
+      options.refuse({"--shape", "--tasks", "--compare", "--zoo-seed", "--zoo-batch", "--zoo-sequence"},
+                     "only a MODEL has it");
+    if (isAll())
+      options.refuse({"--list-tasks", "--export-space", "--via", "--no-store"},
+                     "--all measures models here and keeps their records");
+    else
+      options.refuse({"--max-seconds", "--again"}, "only --all has it");
+    if (!hasModel() && !isAll())
+      options.refuse({"--output"}, "only a MODEL has it");
+    if (suites.empty())
+      options.refuse({"--problems"}, "only --suite reads a list");
+    if (via.empty())
+      options.refuse({"--via-directory"}, "only --via runs elsewhere");
+    else
+      options.refuse({"--compare", "--output"}, "with --via only kernels run elsewhere, not the model");
+    space.seed = tune.seed;
+    if (!space.file.empty())
+      options.refuse({"--list-tasks", "--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--compare",
+                      "--output", "--json", "--via", "--store", "--no-store", "--start-model"},
+                     "--export-space measures nothing");
+    if (list)
+      options.refuse({"--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--compare",
+                      "--output", "--start-model"},
+                     "--list-tasks measures nothing");
+  }
+
+  void refuseMeasuring(const Options &options, const std::string &flag) const {
+    options.refuse({"--list-tasks", "--export-space", "--points", "--problem", "--suite", "--problems", "--via",
+                    "--via-directory", "--all", "--max-seconds", "--again", "--trials", "--budget", "--early-stopping",
+                    "--margin", "--tasks", "--compare", "--output", "--start-model"},
+                   flag + " measures nothing");
+    options.refuse({"--no-store"}, flag + " reads the store");
+    options.refuse({"--no-cache"}, flag + " makes no code");
+    if (hasModel())
+      return;
+    const std::string reason = flag + " compiles no MODEL here";
+    refuseCompileFlags(options, reason);
+    options.refuse({"--threads", "--shape", "--zoo-seed", "--zoo-batch", "--zoo-sequence"}, reason);
+  }
+
+  void refuseForEvaluation(const Options &options) const {
+    options.refuse({"--train-model", "--searcher"}, "--evaluate-model measures nothing");
+    refuseMeasuring(options, "--evaluate-model");
+    if (hasModel())
+      options.refuse({"--seed"}, "--evaluate-model MODEL draws nothing at random");
+  }
+
+  void refuseForTraining(const Options &options) {
+    require(!hasModel(), "MODEL {}: --train-model learns from all of the store", model.model);
+    refuseMeasuring(options, "--train-model");
+    std::optional<tune::ModelKind> kind = tune::modelKindOf(searcherName());
+    require(kind.has_value(), "--searcher {}: it has no model to train", searcherName());
+    std::error_code ignored;
+    if (trainTo.ends_with('/') || std::filesystem::is_directory(trainTo, ignored))
+      trainTo = (std::filesystem::path(trainTo) / shippedModelName(*kind)).string();
+  }
+
+  void addSubjects(Options &options) {
+    options.get_option("MODEL")->required(false);
+    options
+        .add_option("--problem", problems, "Tune single operators instead of a model: KIND:TEXT of `lathe ops bench`")
+        ->type_name("KIND:TEXT");
+    options
+        .add_option("--suite", suites,
+                    "Tune the problems of a list instead of a model (`lathe ops bench --suite list`)")
+        ->type_name("NAME");
+    addAll(options);
+    options.add_option("--problems", lists, "Read the problems of --suite from this CSV list")->type_name("CSV");
+    options
+        .add_option("--via", via,
+                    "Measure at the other end of a command that passes pipes (\"ssh board\"), for its --target")
+        ->type_name("COMMAND");
+    options.add_option("--via-directory", viaDirectory, "Look there for lathe-tune-runner at the other end")
+        ->type_name("DIR");
+  }
+
+  void addAll(Options &options) {
+    options
+        .add_option(
+            "--all", all.list,
+            "Tune these models one after another instead of one model, separated by commas (zoo:resnet50,m.onnx), "
+            "and compare each with ONNX Runtime before and after")
+        ->type_name("LIST");
+    options
+        .add_option("--max-seconds", all.maxSeconds,
+                    "With --all, time each package beside ONNX Runtime for at most this long, in seconds")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    options.reads([this] {
+      std::vector<std::string> files = CLI::detail::split(all.list, ',');
+      std::erase_if(files, [](const std::string &name) { return name.starts_with("zoo:"); });
+      return files;
+    });
+    options.add_flag("--again", all.again,
+                     "With --all, tune models that an earlier run of the command has finished, too");
+  }
+
+  void addLimits(Options &options) {
+    options.add_option("--trials", tune.trials, "Try at most N schedules of each task, earlier runs included")
+        ->check(CLI::Range(size_t(1), size_t(1) << 20))
+        ->capture_default_str()
+        ->type_name("N");
+    options
+        .add_option("--budget", budget,
+                    "Search so that this time is enough for the final comparison, too: 90s, 5m, 1h (default: until no "
+                    "more is expected to be gained)")
+        ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}}))
+        ->check(CLI::Range(1.0, 1e7))
+        ->type_name("TIME");
+    options
+        .add_option("--early-stopping", tune.earlyStopping,
+                    "End a task after N schedules without a faster one (default: never)")
+        ->type_name("N");
+    options
+        .add_option("--margin", tune.margin,
+                    "End where one more batch of trials of every task is expected to shorten the model by less than "
+                    "this share")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+  }
+
+  static std::vector<std::string> searchers() {
+    std::vector<std::string> names;
+    for (const auto &[name, summary] : tune::searcherNames())
+      names.push_back(name);
+    return names;
+  }
+
+  static std::string searcherHelp() {
+    std::vector<std::string> names = searchers();
+    return fmt::format("Search with {} (default: {}; docs/tuning.md says what each does)", lathe::listed(names, "or"),
+                       names.front());
+  }
+};
+
+} // namespace lathe::cli

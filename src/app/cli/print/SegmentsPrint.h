@@ -1,0 +1,17 @@
+// Text and JSON of `lathe segments`.
+#pragma once
+
+#include "cli/flags/Options.h"
+#include "jobs/segments/Segments.h"
+
+namespace lathe::cli {
+
+/// The places where a network can be cut.
+Table placesTable(const Source &source);
+
+/// `kept`: Recording::line.
+std::string segmentsText(const Segments &parts, const SegmentJob &flags, const std::string &kept,
+                         const TableStyle &style);
+nlohmann::json segmentsJson(const Segments &parts, const SegmentJob &flags, bool finished);
+
+} // namespace lathe::cli

@@ -1,0 +1,13 @@
+// The page of `lathe sweep`: the rows with all details.
+#pragma once
+
+#include "cli/print/Document.h"
+#include "cli/print/SweepReport.h"
+
+namespace lathe::cli {
+
+/// The page as a document: rows, failures, confusion matrices, changed decisions, operators that keep the layout of the
+/// model, and operators without kernels. `command`: the command line.
+print::Document sweepDocument(const Sweep &sweep, const std::string &command, bool finished);
+
+} // namespace lathe::cli

@@ -1,0 +1,10 @@
+// `lathe store trend`: times over dates and commits.
+#pragma once
+
+#include "cli/flags/Options.h"
+
+namespace lathe::cli {
+
+int storeTrend(const Arguments &arguments);
+
+} // namespace lathe::cli

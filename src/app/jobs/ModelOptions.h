@@ -1,0 +1,55 @@
+// A model, and how it is imported, compiled and loaded: the options that jobs share.
+#pragma once
+
+#include "compile/Options.h"
+#include "jobs/Common.h"
+#include "jobs/ModelFormat.h"
+#include "runtime/Model.h"
+
+#include <map>
+
+namespace lathe::jobs {
+
+/// The model is an ONNX, TFLite, TensorFlow or Keras file, the folder of a SavedModel, textual IR, a package (F.lathe) or
+/// zoo:NAME.
+struct ModelOptions : CompileChoices {
+  std::string model;
+  std::vector<std::string> shapes;              // "data=1x3x224x224"
+  std::vector<std::string> overrides;           // as in ImportOptions
+  std::string requantizeRounding = "reference"; // or "optimised" (import/Import.h)
+  std::string signature;                        // as in ImportOptions
+  std::vector<std::string> custom;              // "Scale=scale.mlir": definitions of Keras layers (import/Import.h)
+  bool noCache = false;
+  bool noRecords = false;
+  std::string store;       // whose tuning records are used; "": the default
+  int64_t zooBatch = 0;    // batch of zoo:NAME; 0: its default
+  int64_t zooSequence = 0; // steps or tokens of zoo:NAME; 0: its default
+  uint64_t zooSeed = 0;
+  bool leaveOut = false;  // as in ImportOptions
+  bool makesCode = false; // the job compiles, so that tuning records may be used
+  std::string package;    // package used instead of compiling the model; "": none
+
+  std::string checkConstants = "once"; // or "always", "never"
+
+  /// The options without the model, as arguments of `lathe compile`, or of a verb that only reads the
+  /// graph.
+  Arguments compileArguments() const;
+  Arguments graphArguments() const;
+  /// The options about tuning records, as arguments.
+  Arguments recordArguments() const;
+  /// True if the compilation uses tuning records (jobs/UsedRecords.h).
+  bool takesRecords() const { return makesCode && !noRecords && !referencesOnly; }
+  /// Options for loading packages.
+  runtime::LoadOptions loadOptions() const;
+
+  bool isZoo() const { return model.rfind("zoo:", 0) == 0; }
+  std::string zooName() const { return model.substr(4); }
+};
+
+/// The name of a class and the file of each `custom` of ModelOptions.
+std::map<std::string, std::string> customDefinitions(const std::vector<std::string> &texts);
+
+/// Says on stderr, once in a command, that there are fewer processors than threads of a run.
+void sayIfCrowded(int64_t threads);
+
+} // namespace lathe::jobs

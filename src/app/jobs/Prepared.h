@@ -1,0 +1,52 @@
+// Shared code of bench and profile: a context with bound inputs, totals of its plan, and the verdict on its outputs.
+#pragma once
+
+#include "jobs/Inputs.h"
+#include "runtime/Context.h"
+
+namespace lathe::jobs {
+
+/// A loaded model whose inputs are bound, ready to be measured.
+struct Prepared {
+  std::string package; // path of the package
+  std::shared_ptr<const runtime::Model> model;
+  std::unique_ptr<runtime::Context> context;
+  std::string inputText;       // "data 1x3x224x224, random"
+  std::string extents;         // values of the symbols: "N=8"; "" for none
+  std::string variant;         // that runs (jobs/Variants.h); "" for the general plan
+  double flops = 0, bytes = 0; // totals over the kernels of the plan
+};
+
+/// Compiles the model if necessary, loads it, binds the inputs and runs once.
+Prepared prepare(const ModelOptions &model, const InputOptions &inputs);
+/// The first half of it: a context without inputs.
+Prepared load(const ModelOptions &model);
+/// The second half; again for other extents.
+void bindAndRun(Prepared &prepared, const InputOptions &inputs, const std::vector<std::string> &shapes);
+
+/// Why the outputs of the last run are to be mistrusted ("prob: not finite"); "": no reason.
+std::string mistrusted(const Prepared &prepared);
+
+/// The verdict on the outputs as text: "verified 2026-05-01: relative error 3.1e-07", or "unverified (lathe verify
+/// MODEL)".
+struct Verification {
+  bool judged = false, verified = false;
+  bool mistrusted = false; // the outputs are right but prove nothing
+  std::string text;
+};
+/// The verdict on `package` by the model of `model`; of a package alone, by a model of the name that it states.
+Verification verificationOf(const ModelOptions &model, const runtime::Model &package);
+/// Like verificationOf, but verifies a package without a verdict first, on the same inputs in
+/// another process, if its model is available. If `says` is false, that process prints only
+/// progress and errors.
+Verification checkedFirst(const ModelOptions &model, const InputOptions &inputs, const Prepared &prepared,
+                          bool says = true);
+
+/// Returns the median time, in seconds, of a call of an empty kernel on `threads` slots: for one slot the cost of a
+/// call, for more the cost of a fork and join. The slots still spin from the previous call, as in a run.
+double callSeconds(int threads);
+
+/// The peak resident set of this process, in bytes.
+uint64_t peakResidentBytes();
+
+} // namespace lathe::jobs

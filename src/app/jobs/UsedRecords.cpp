@@ -1,0 +1,189 @@
+#include "jobs/UsedRecords.h"
+
+#include "jobs/Terminal.h"
+#include "lab/StoreRecords.h"
+#include "runtime/plan/Program.h"
+#include "store/ContentKey.h"
+#include "store/Outcomes.h"
+#include "store/ReadOnly.h"
+#include "support/Text.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace lathe::jobs {
+
+static constexpr std::string_view originPrefix = "the record of ", shippedSuffix = " shipped with lathe";
+static constexpr std::string_view graphPrefix = "graph/1 | ";
+
+std::string graphTask(const std::string &task, BatchOrder order) {
+  return std::string(graphPrefix) + task + (order == BatchOrder::images ? " | image by image" : "");
+}
+
+GraphRecords graphRecords(store::Store &store, const std::string &platform) {
+  GraphRecords records;
+  store::TuningFilter filter;
+  filter.part = graphPrefix;
+  filter.platform = platform;
+  for (store::TuningRecord &record : store.tuning(filter))
+    if (record.task.starts_with(graphPrefix)) {
+      if (record.seconds) // times of the run that compared the graph: times of several days give another graph
+        record.seconds = leadingOutcome(record).seconds;
+      records[{record.task, record.schedule}] = std::move(record);
+    }
+  return records;
+}
+
+static std::string storeOf(const ModelOptions &flags) {
+  return flags.store.empty() ? store::defaultStorePath() : flags.store;
+}
+
+UsedRecords::UsedRecords(const ModelOptions &flags) {
+  if (!flags.takesRecords() || isSet(noRecordsVariable))
+    return;
+  archives = shippedIdentity();
+  if (!flags.store.empty()) {
+    store::Location place(flags.store);
+    require(place.mayExist(), "--store {}: does not exist: nothing was kept there yet", place.text());
+    read(flags.store);
+    return;
+  }
+  if (!isSet("XDG_DATA_HOME") && !isSet("HOME"))
+    return;
+  std::error_code ignored;
+  if (!std::filesystem::exists(storeOf(flags), ignored))
+    return;
+  try {
+    read(storeOf(flags));
+  } catch (const Error &error) {
+    sayWithoutRecords("tuning records", error);
+  }
+}
+
+void UsedRecords::read(const std::string &path) {
+  store::Store store = store::openForReading(path);
+  std::string name = store.connection().location().name();
+  std::string platform = lab::platformHere().key();
+  bool graphs = false;
+  for (store::ChosenSchedule &chosen : store.chosenSchedules(platform))
+    if (chosen.task.starts_with(graphPrefix))
+      graphs |= chosen.platform == platform;
+    else if (!chosen.schedule.empty() ||
+             !archives.empty()) { // a default schedule in the store matters if shipped records differ
+      entries[chosen.task] = {chosen.schedule,
+                              fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
+      if (std::optional<std::string> closed = withoutOpenExtents(chosen.task))
+        openTasks[*closed] = chosen.task;
+    }
+  if (!graphs)
+    return;
+  for (auto &[key, record] : graphRecords(store, platform))
+    if (record.seconds && record.verdict == store::TuningVerdict::faster)
+      times[key] = *record.seconds;
+}
+
+void UsedRecords::addShipped(const std::string &machine) {
+  if (!archives.empty())
+    shipped = ShippedRecords::ofMachine(machine);
+}
+
+std::optional<double> UsedRecords::seconds(const std::string &task, const std::string &schedule,
+                                           BatchOrder order) const {
+  auto found = times.find({graphTask(task, order), schedule});
+  return found == times.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<UsedRecords::Entry> UsedRecords::findShipped(const std::string &task) const {
+  std::optional<store::TuningRecord> record = shipped ? shipped->find(task) : std::nullopt;
+  if (!record)
+    return std::nullopt;
+  return Entry{record->schedule, fmt::format("{}{}{}", originPrefix, record->measured.substr(0, 10), shippedSuffix)};
+}
+
+std::optional<UsedRecords::Entry> UsedRecords::find(const std::string &task) const {
+  auto own = [&](const std::string &text) -> std::optional<Entry> {
+    auto found = entries.find(text);
+    return found == entries.end() ? std::nullopt : std::optional(found->second);
+  };
+  std::optional<std::string> closed = withoutOpenExtents(task);
+  auto open = openTasks.find(task);
+  std::optional<Entry> found = own(task);
+  if (!found)
+    found = findShipped(task);
+  if (!found && closed)
+    found = own(*closed);
+  if (!found && open != openTasks.end())
+    found = own(open->second);
+  if (!found && closed)
+    found = findShipped(*closed);
+  return found && !found->schedule.empty() ? found : std::nullopt;
+}
+
+std::string UsedRecords::digest() const {
+  if (empty())
+    return "";
+  store::ContentHasher hasher;
+  hasher.update({archives.c_str(), archives.size() + 1});
+  for (auto &[task, entry] : entries)
+    for (const std::string &text : {task, entry.schedule, entry.origin})
+      hasher.update({text.c_str(), text.size() + 1});
+  for (auto &[key, seconds] : times)
+    for (const std::string &text : {key.first, key.second, fmt::format("{}", seconds)})
+      hasher.update({text.c_str(), text.size() + 1});
+  return hasher.digest();
+}
+
+void RecordUse::add(const std::string &kernel, const std::string &schedule, const std::string &origin) {
+  ++all;
+  if (!origin.starts_with(originPrefix))
+    return;
+  ++kernels;
+  shipped += origin.ends_with(shippedSuffix);
+  digest = store::contentKey(digest + "\n" + kernel + "\n" + schedule);
+}
+
+void RecordUse::addGraph(const runtime::Plan &plan) {
+  std::string graph;
+  bool measured = plan.measuredChoices > 0;
+  for (const runtime::Instruction *instruction : plan.instructions)
+    if (auto *call = std::get_if<runtime::CallKernel>(&instruction->operation)) {
+      const runtime::KernelInfo &kernel = plan.kernels[call->kernel];
+      graph += fmt::format("{} {} {} {}", kernel.name, kernel.schedule, call->callSeconds, call->imagesSeconds);
+      for (uint32_t value : call->buffers)
+        graph += fmt::format(" {}", plan.values[value].block);
+      graph += "\n";
+      measured |= call->callSeconds > 0;
+    }
+  if (measured)
+    digest = store::contentKey(digest + "\n" + graph);
+}
+
+std::string RecordUse::line(const ModelOptions &flags) const {
+  if (!kernels)
+    return "";
+  std::string where = !shipped             ? "in " + storeOf(flags)
+                      : shipped == kernels ? "shipped with lathe"
+                                           : fmt::format("in {}, or {} shipped with lathe", storeOf(flags), shipped);
+  return fmt::format("{} of {} have schedules of records {} (--no-records compiles without)", kernels,
+                     counted(int64_t(all), "kernel"), where);
+}
+
+RecordUse recordUse(const runtime::Model &package) {
+  RecordUse use;
+  for (const runtime::Plan &plan : package.program().plans) {
+    for (const runtime::KernelInfo &kernel : plan.kernels)
+      use.add(kernel.name, kernel.schedule, kernel.origin);
+    use.addGraph(plan);
+  }
+  return use;
+}
+
+RecordUse recordUse(const std::map<std::string, int> &origins) {
+  RecordUse use;
+  for (auto &[origin, count] : origins)
+    for (int i = 0; i < count; ++i)
+      use.add("", "", origin);
+  return use;
+}
+
+} // namespace lathe::jobs

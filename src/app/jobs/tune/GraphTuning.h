@@ -1,0 +1,67 @@
+// The part of `lathe tune` above single kernels. Measures the kernels whose times can decide between layouts, fusions
+// and orders of images, and keeps the choice if the whole model is faster with it (docs/tuning.md).
+#pragma once
+
+#include "jobs/Progress.h"
+#include "jobs/Recording.h"
+#include "jobs/tune/TunedPackage.h"
+#include "tune/Tuner.h"
+
+namespace lathe::jobs {
+
+class GraphTuning {
+public:
+  /// All arguments outlive the object. Reads what earlier runs on this machine have measured. `compiling` decides by
+  /// predictions.
+  GraphTuning(const ModelOptions &model, const CompileOptions &compiling, Recording &recording);
+
+  /// The times that compilations of the model use; empty if there are none. Before decide(): the times of earlier runs.
+  MeasuredTimes times() const;
+  /// Measures what earlier runs have not measured, until `deadline` (of lab::steadySeconds), and compares the graph
+  /// that the times choose with the default graph for about `seconds`. Returns false if earlier runs have already done
+  /// this. If the chosen graph is not slower, its times are recorded without a verdict: no compilation uses them before
+  /// `settled`.
+  bool decide(tune::TrialRunner &runner, double deadline, double seconds, Progress &progress);
+  /// Keeps the chosen graph, or the default graph if the tuned model is not faster. Returns the records of this
+  /// decision, to be stored together with the records of the tasks.
+  std::vector<store::TunedTask> settled(bool keep);
+
+  bool isKept() const { return kept; }
+  /// A line for the user: "graph: 12 kernels measured; their times choose other layouts, kernels or orders of images
+  /// for 3 operators: 1.03 times ..., kept"; "" if decide() had nothing to do.
+  std::string line() const;
+  nlohmann::json json() const;
+
+private:
+  /// A kernel to be measured, with the schedule that it would get in the model.
+  struct Question {
+    tune::Task task;
+    std::string schedule;
+    std::optional<tune::Measurement> measurement; // measurement by this run, or from a record
+    std::optional<double> seconds;                // seconds of one run; empty if the measurement failed
+    store::TuningVerdict verdict = store::TuningVerdict::open;
+  };
+  const ModelOptions &model;
+  const CompileOptions &compiling;
+  Recording &recording;
+  GraphRecords known;
+  using Key = std::pair<std::string, std::string>; // text of the graph task, schedule
+  std::map<Key, Question> questions;
+  int measured = 0, choices = 0;
+  /// `decided`: true if decide() has compared graphs in this run. `kept`: true if the chosen graph is kept.
+  bool kept = false, decided = false;
+  std::optional<TunedComparison> comparison;
+
+  bool ask(bool answered);
+  bool isSettled() const;
+  bool isInterrupted() const;
+  void measureAll(tune::TrialRunner &runner, double deadline, Progress &progress);
+  void measure(tune::TrialRunner &runner, double deadline, Progress &progress);
+  bool isUsed(const Key &key) const;
+  /// Records of all measured kernels with this verdict. With `spareUsed`, times that compilations already use get no
+  /// new record.
+  std::vector<store::TunedTask> recordsOf(store::TuningVerdict verdict, bool spareUsed) const;
+  void conclude(store::TuningVerdict verdict, bool spareUsed);
+};
+
+} // namespace lathe::jobs

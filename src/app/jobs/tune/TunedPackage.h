@@ -1,0 +1,93 @@
+// The tuned package of a model: compiled, checked against the references, and compared with the untuned package.
+#pragma once
+
+#include "jobs/tune/ReferenceOutputs.h"
+#include "support/Table.h"
+
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <set>
+
+namespace lathe::jobs {
+
+struct TunedComparison {
+  bool slower = false;       // verdict of the comparison: the tuned package is slower
+  double ratio = 0;          // untuned time / tuned time; 0: the outputs do not agree
+  double interval = 0;       // width of the 95 % interval of the ratio
+  nlohmann::json comparison; // output of `lathe compare`, the tuned package first
+
+  /// The comparison as text: "1.052 times the untuned one's speed (1.044 to 1.060), faster". `other` replaces the word
+  /// "untuned".
+  std::string speedText(const std::string &other = "untuned") const;
+  /// A table of the times of both packages, side by side, if their outputs agree.
+  Table sides() const;
+};
+
+/// Times both packages in turns for about `seconds`. Throws Error if a package cannot be run.
+TunedComparison compareTuned(const ModelOptions &model, const std::string &tuned, const std::string &untuned,
+                             double seconds);
+
+/// The result of compiling, checking and comparing the tuned package.
+struct TunedOutcome {
+  PackageCheck check;
+  std::optional<TunedComparison> comparison; // nothing: the check of the outputs failed
+  /// The comparison of the package with all schedules. Set if that package gained nothing, so that packages with fewer
+  /// schedules were tried.
+  std::optional<TunedComparison> withAll = {};
+  std::set<std::string> dropped = {}; // tasks whose schedules were dropped from the package
+
+  /// True if the tuned package is right and there is a verdict on its speed.
+  bool valid() const { return check.passed && comparison && comparison->ratio > 0; }
+  /// True if the package seems to gain nothing: the verdict is *slower*, or the ratio is below 1. Every kept schedule
+  /// gained alone, so the whole model should gain, too.
+  bool gainsNothing() const { return valid() && (comparison->slower || comparison->ratio < 1); }
+  /// True if the comparison was disturbed so much that it could not show the usual gain of schedules.
+  bool isVague() const { return valid() && comparison->interval > 0.05; }
+  /// The outcome as text: "1.052 times the untuned one's speed (1.044 to 1.060), faster; verified: relative error
+  /// 3.1e-07".
+  std::string str() const;
+};
+
+/// Texts of tasks, each with its schedule; the greatest expected gain comes first.
+using TaskSchedule = std::vector<std::pair<std::string, std::string>>;
+
+class TunedPackage {
+public:
+  /// `options`: of the untuned package. `budget`: seconds of the whole tuning; 0: no limit. `model` outlives the object.
+  TunedPackage(const ModelOptions &model, CompileOptions options, double budget);
+
+  /// Does work for `finish` that does not depend on the search: compiles the untuned package and computes the
+  /// reference. Without a budget `finish` does it. Throws Error if this takes more than half of the budget, because
+  /// then nothing could be kept.
+  void prepare(Progress &progress);
+  /// Seconds before the end of the budget that `finish` needs to compile, check and compare.
+  double reservedSeconds() const;
+  /// Compiles the package with these options and schedules, checks it, and compares it with the untuned package until
+  /// `left` seconds from now, or for at least two seconds. Without a budget it compares for `left` seconds. If the
+  /// package gains nothing, packages with fewer schedules are compared to find the schedules that gain inside the model
+  /// (tune/GainingChanges.h).
+  TunedOutcome finish(const CompileOptions &tunedOptions, const TaskSchedule &schedules, double left,
+                      Progress &progress);
+  /// Copies the tuned package, which `finish` has made, or the untuned one to `path`.
+  void write(const std::string &path, bool isTuned);
+
+private:
+  const ModelOptions &model;
+  CompileOptions options;
+  double budget;
+  std::string untuned, tuned; // paths of the packages; "": not compiled
+  double compileSeconds = 0;
+  std::unique_ptr<ReferenceOutputs> reference;
+
+  std::string compileWith(CompileOptions compiling, const TaskSchedule &schedules, const char *name) const;
+  void compileUntuned();
+  /// Checks the tuned package, and compares it with the untuned package for `seconds`.
+  TunedOutcome judge(double checkSeconds, double seconds, Progress &progress);
+  /// Replaces the tuned package by one with only the schedules that gain inside the model, until `end` at most (of
+  /// lab::steadySeconds). Returns the tasks of the dropped schedules.
+  std::set<std::string> dropLosing(const CompileOptions &tunedOptions, const TaskSchedule &schedules, double end,
+                                   Progress &progress);
+};
+
+} // namespace lathe::jobs
