@@ -3,8 +3,7 @@
 
 usage: check_circles.py [ROOT]
 
-No file may need itself over other files. No folder may need itself over other folders, except within the circles of dev/known_circles.txt;
-tests and their helpers do not count there. Prints what breaks these rules, and exits with 1. Circles of floors and rooms: dev/check_walls.py.
+No file may need itself over other files, and no folder over other folders; tests and their helpers do not count for folders. Prints what breaks these rules, and exits with 1. Circles of floors and rooms: dev/check_walls.py.
 """
 import ast
 import collections
@@ -13,7 +12,6 @@ import re
 import subprocess
 import sys
 
-KNOWN = "dev/known_circles.txt"  # a circle a line; the list only shrinks
 TEST = re.compile(r"(Test|Testing|Bench|Cases)\.(cpp|h)$|(^|/)tests/|_test\.py$")
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.M)
 
@@ -51,16 +49,13 @@ def circles(needs):
 
 
 def complaints(graph):
-    """Complaints about unknown circles, and about known folders that are no longer in a circle."""
+    """Complaints about circles of files and of folders."""
     folders = collections.defaultdict(set)
     for path, others in graph.items():
         if not TEST.search(path):
             folders[os.path.dirname(path)] |= {os.path.dirname(other) for other in others} - {os.path.dirname(path)}
-    known = [set(line.split()) for line in open(KNOWN, encoding="utf-8") if not line.startswith("#")] if os.path.exists(KNOWN) else []
-    found = circles(folders)
     yield from (f"files need each other: {', '.join(sorted(circle))}" for circle in circles(graph))
-    yield from (f"folders need each other: {', '.join(sorted(circle))}" for circle in found if not any(one >= circle for one in known))
-    yield from (f"{KNOWN}: {folder} is in no circle any more, expected its removal" for folder in sorted(set().union(*known).difference(*found)))
+    yield from (f"folders need each other: {', '.join(sorted(circle))}" for circle in circles(folders))
 
 
 def main():
@@ -73,7 +68,7 @@ def main():
         text = open(path, encoding="utf-8").read()
         graph[path] = set((imports if path.endswith(".py") else includes)(path, text, files)) - {path}
     broken, edges = list(complaints(graph)), sum(map(len, graph.values()))
-    print(*broken, f"{len(files)} files, {edges} includes and imports, {len(broken)} new circles", sep="\n")
+    print(*broken, f"{len(files)} files, {edges} includes and imports, {len(broken)} circles", sep="\n")
     return 1 if broken or not edges else 0
 
 
