@@ -7,6 +7,7 @@
 #include "store/Outcomes.h"
 #include "store/ReadOnly.h"
 #include "support/Text.h"
+#include "support/archive/RecordArchive.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -5,19 +5,7 @@
 #include "support/Text.h"
 #include "support/archive/RecordArchive.h"
 
-#include <cctype>
-
 namespace lathe {
-
-std::optional<std::string> withoutOpenExtents(const std::string &task) {
-  std::string closed = task;
-  for (size_t at = closed.find('?'); at != std::string::npos; at = closed.find('?', at)) {
-    if (at + 1 < closed.size() && std::isdigit(static_cast<unsigned char>(closed[at + 1])))
-      return std::nullopt;
-    closed[at] = '1';
-  }
-  return closed == task ? std::nullopt : std::optional(closed);
-}
 
 static std::optional<TaskSchedules::Entry> fasterIn(const RecordArchive &archive, const std::string &task) {
   std::optional<std::string_view> line = archive.line(task);

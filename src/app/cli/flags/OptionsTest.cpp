@@ -1,5 +1,5 @@
 #include "cli/flags/Options.h"
-#include "jobs/UsedRecords.h"
+#include "support/archive/RecordArchive.h"
 
 #include <gtest/gtest.h>
 

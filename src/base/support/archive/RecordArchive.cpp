@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace lathe {
 
@@ -111,6 +112,16 @@ std::optional<std::string_view> RecordArchive::line(const std::string &task) con
   std::string key = json(task).dump(-1, ' ', false, json::error_handler_t::replace);
   auto found = lines.find(std::string_view(key).substr(1, key.size() - 2));
   return found == lines.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::string> withoutOpenExtents(const std::string &task) {
+  std::string closed = task;
+  for (size_t at = closed.find('?'); at != std::string::npos; at = closed.find('?', at)) {
+    if (at + 1 < closed.size() && std::isdigit(static_cast<unsigned char>(closed[at + 1])))
+      return std::nullopt;
+    closed[at] = '1';
+  }
+  return closed == task ? std::nullopt : std::optional(closed);
 }
 
 } // namespace lathe

@@ -63,4 +63,8 @@ private:
   std::unordered_map<std::string_view, std::string_view> lines; // of `text`, by task as in JSON
 };
 
+/// The task of the same kernel with extent 1 instead of open extents (`?`). Nothing if no extent is open, or if an open
+/// one is the height or width of a convolution (`?56`), on which its code depends.
+std::optional<std::string> withoutOpenExtents(const std::string &task);
+
 } // namespace lathe
