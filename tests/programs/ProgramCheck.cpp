@@ -50,7 +50,7 @@ ProgramRun runOf(mlir::ModuleOp module, std::vector<Value> inputs) {
   run.inputs = std::move(inputs);
   run.margin = std::numeric_limits<double>::infinity();
   EvaluateOptions options;
-  options.judge = true;
+  options.judge = options.observeBodies = true;
   options.observe = [&](mlir::Operation *op, std::span<const Value> results) {
     if (!decides(op))
       return;

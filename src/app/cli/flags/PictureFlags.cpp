@@ -70,8 +70,9 @@ void addData(Options &options, DataOptions &data, const std::string &dataHelp) {
   options.add_flag("--skip-unreadable", data.skipUnreadable,
                    "Leave out pictures that cannot be read, and name them, instead of ending with an error");
   options
-      .add_option("--random-crops", data.crops,
-                  "Classify this many random crops of at least half the sides instead of the whole pictures")
+      .add_option(
+          "--random-crops", data.crops,
+          "Classify this many random crops in all, instead of whole pictures; a crop has at least half of each side")
       ->check(CLI::Range(1, 1 << 24))
       ->type_name("N");
   options.reads([&] { return std::vector<std::string>{data.labels}; });

@@ -37,7 +37,8 @@ struct CompareFlags {
                        "Set the largest relative L2 difference of outputs that agree (default: docs/numerics.md; "
                        "0.0001 for fp32)");
     options.add_option("--maximum", job.maximum,
-                       "Set the largest |difference| over the largest |value| (default: docs/numerics.md; 0.001 for "
+                       "Set the limit of the largest |difference| divided by the largest |value| (default: "
+                       "docs/numerics.md; 0.001 for "
                        "fp32)");
     addRecord(options, job.record, &job.model);
     addTfliteLibrary(options);

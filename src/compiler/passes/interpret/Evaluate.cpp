@@ -268,7 +268,7 @@ private:
   using Frame = llvm::DenseMap<mlir::Value, Value>;
   const EvaluateOptions &options;
   mlir::SymbolTableCollection symbols; // of the modules with calls
-  int inBodies = 0;                    // nesting of control flow; values inside are not observed
+  int inBodies = 0;                    // nesting of control flow
 
   void load(Frame &frame, mlir::Value value) {
     auto constant = value.getDefiningOp<nn::ConstantOp>();
@@ -381,8 +381,8 @@ private:
     if (llvm::isa<nn::IfOp, nn::LoopOp>(op)) {
       ++inBodies;
       std::vector<Value> results = runBodies(op, frame);
-      if (--inBodies == 0 && options.observe)
-        options.observe(&op, results);
+      --inBodies;
+      observe(op, results);
       return results;
     }
     const OpRecord *record = nn::recordOf(&op);
@@ -399,9 +399,13 @@ private:
     }
     for (size_t i = 0; options.judge && i < results.size(); ++i)
       keepInRange(results[i], nn::infoOf(op.getResult(i)).type);
-    if (options.observe && inBodies == 0)
-      options.observe(&op, results);
+    observe(op, results);
     return results;
+  }
+
+  void observe(mlir::Operation &op, const std::vector<Value> &results) {
+    if (options.observe && (inBodies == 0 || options.observeBodies))
+      options.observe(&op, results);
   }
 };
 

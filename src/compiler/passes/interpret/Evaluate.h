@@ -23,6 +23,8 @@ struct EvaluateOptions {
   /// Called after each operator with its results, in order of execution, also for operators inside
   /// kernels.
   std::function<void(mlir::Operation *, std::span<const Value>)> observe;
+  /// Calls `observe` in the bodies of control flow, too, once for each iteration.
+  bool observeBodies = false;
 };
 
 /// Returns the results of @main. Calls are followed, layouts are ignored, and values are freed
