@@ -25,8 +25,10 @@ static std::optional<TaskSchedules::Entry> fasterIn(const RecordArchive &archive
 std::shared_ptr<const ScheduleSource> archiveSchedules(const std::string &path) {
   auto lookUp = [archive = std::make_shared<RecordArchive>(path)](const std::string &task) {
     std::optional<TaskSchedules::Entry> found = fasterIn(*archive, task);
-    std::optional<std::string> closed = withoutOpenExtents(task);
-    return found || !closed ? found : fasterIn(*archive, *closed);
+    if (!found)
+      if (std::optional<std::string> closed = withoutOpenExtents(task))
+        found = fasterIn(*archive, *closed);
+    return found;
   };
   return std::make_shared<TaskSchedules>(path, lookUp, true);
 }

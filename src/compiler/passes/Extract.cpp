@@ -367,7 +367,7 @@ bool hasNode(mlir::ModuleOp module, const std::string &name) {
 }
 
 Cut cutGraph(mlir::ModuleOp module, const CutOptions &options) {
-  // Extents first become constants or attributes where they can; otherwise a later cut would have them as inputs.
+  // Extents become constants or attributes first, where possible: otherwise they would be inputs of the cut.
   mlir::OwningOpRef<mlir::ModuleOp> settled = module.clone();
   inferShapes(*settled);
   staticOperands(*settled);

@@ -42,8 +42,8 @@ public:
   std::vector<Point> propose(size_t count);
   /// Tells the searcher outcomes: of points that it proposed, or that earlier runs have measured.
   void report(const std::vector<Trial> &trials);
-  /// How much faster the next proposals may be: seconds of the fastest trial so far / expected seconds of the best of
-  /// the next proposals. The expectation comes from models of other tasks; nothing without such a model.
+  /// Expected speedup of the next proposals: seconds of the fastest trial so far / expected seconds of the best next
+  /// proposal. Models of other tasks give the expectation; without such a model there is none.
   virtual std::optional<double> expectedSpeedup() { return std::nullopt; }
   /// The fastest trial so far; null before one has passed.
   const Trial *best() const { return passed.empty() ? nullptr : &passed.front(); }

@@ -88,4 +88,8 @@ nlohmann::json describe(CLI::App &app) {
           {"options", options}};
 }
 
+CLI::Option *repeatable(CLI::Option *option) {
+  return option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 } // namespace lathe::cli

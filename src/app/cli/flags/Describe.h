@@ -19,6 +19,9 @@ CLI::Validator offers(const std::vector<std::string> &words);
 /// Like `offers`, for a value that is a list of these words, separated by commas.
 CLI::Validator offersList(const std::vector<std::string> &words);
 
+/// Makes an option one that may be given several times, with one value each time.
+CLI::Option *repeatable(CLI::Option *option);
+
 /// The command and its options: {"command", "summary", "footer", "options": [{"names", "positional", "help", "type",
 /// "default", "required", "repeats", "excludes", "values", "list"}]}. `names` is empty for a positional argument. `type` is
 /// empty for a flag without a value. `values` are the words that are offered or allowed; `list`: separated by commas.

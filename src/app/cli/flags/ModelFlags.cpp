@@ -30,9 +30,7 @@ CLI::Option *addChoice(Options &options, const CompileOption &option, NamedText 
 }
 
 CLI::Option *addChoice(Options &options, const CompileOption &option, std::vector<std::string> &field) {
-  return options.add_option(option.flag(), field, option.help)
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return repeatable(options.add_option(option.flag(), field, option.help));
 }
 
 /// Adds a switch, or an option with a choice of words.
@@ -112,6 +110,11 @@ static void requireHonoured(const Options &options, const ModelOptions &model, M
     if (!flag.option->count())
       continue;
     std::string text = spelled(*flag.option);
+    auto requireSource = [&](const std::string &package) {
+      require(package.empty(),
+              "{}: {} is a compiled package, used as `lathe compile` made it; compile the model again with this flag",
+              text, package);
+    };
     switch (flag.scope) {
     case Scope::zoo:
       require(model.isZoo(), "{}: {} is a file; only zoo:NAME is built with it", text, model.model);
@@ -125,14 +128,10 @@ static void requireHonoured(const Options &options, const ModelOptions &model, M
     case Scope::import:
     case Scope::custom: // --package leaves a model that is imported: the one that judges
       require(!model.isZoo(), "{}: {} is built in; only files are imported with it", text, model.model);
-      require(!isOne,
-              "{}: {} is a compiled package, used as `lathe compile` made it; compile the model again with this flag",
-              text, model.model);
+      requireSource(isOne ? model.model : "");
       break;
     case Scope::compile:
-      require(compiled.empty(),
-              "{}: {} is a compiled package, used as `lathe compile` made it; compile the model again with this flag",
-              text, compiled);
+      requireSource(compiled);
       break;
     }
   }
@@ -157,11 +156,10 @@ void addModel(Options &options, ModelOptions &model, ModelUse use, bool takesPac
                          "Set the extents of an input, as NAME=1x3x224x224: symbolic ones, and fixed ones "
                          "where the model allows it (-1: as the model states)"))
       ->type_name("NAME=DIMS");
-  add(Scope::import, options.add_option("--override", model.overrides,
-                                        "Make this input an input although the ONNX file has a default value for it, "
-                                        "which is a constant otherwise"))
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+  add(Scope::import,
+      repeatable(options.add_option("--override", model.overrides,
+                                    "Make this input an input although the ONNX file has a default value for it, "
+                                    "which is a constant otherwise")))
       ->type_name("NAME");
   add(Scope::import,
       options.add_option("--requantize-rounding", model.requantizeRounding,
@@ -173,11 +171,10 @@ void addModel(Options &options, ModelOptions &model, ModelUse use, bool takesPac
                          "Import this signature of a SavedModel (default: serving_default) or of a TFLite "
                          "file (default: its first subgraph)"))
       ->type_name("NAME");
-  add(Scope::custom, options.add_option("--custom", model.custom,
-                                        "Define a Keras layer by its class: textual IR whose @main takes the layer's "
-                                        "inputs, then its weights (docs/keras.md)"))
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+  add(Scope::custom,
+      repeatable(options.add_option("--custom", model.custom,
+                                    "Define a Keras layer by its class: textual IR whose @main takes the layer's "
+                                    "inputs, then its weights (docs/keras.md)")))
       ->type_name("CLASS=FILE");
   model.makesCode = use == ModelUse::compile || use == ModelUse::run || use == ModelUse::tune || use == ModelUse::sweep;
   if (use != ModelUse::graph)

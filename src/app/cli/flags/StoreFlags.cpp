@@ -54,11 +54,7 @@ store::Store StoreFlags::openToWrite() const {
 }
 
 CLI::Option *addTags(CLI::App &app, std::vector<std::string> &tags, const char *help) {
-  return app.add_option("--tag", tags, help)
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->delimiter(',')
-      ->type_name("TAG");
+  return repeatable(app.add_option("--tag", tags, help))->delimiter(',')->type_name("TAG");
 }
 
 void FilterFlags::add(CLI::App &app) {

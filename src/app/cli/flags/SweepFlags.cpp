@@ -14,12 +14,10 @@ void SweepFlags::addGrid(Options &options) {
       ->delimiter(',')
       ->type_name("MODEL");
   options.add_option("--levels", job.levels, "Compile at these levels of -O, as 0-4 or 0,3")->capture_default_str();
-  options
-      .add_option("--target", job.targets,
-                  "Compile for this target (lathe help compile); repeat the flag for several (default: native)")
-      ->check(offers({"native"}))
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  repeatable(
+      options.add_option("--target", job.targets,
+                         "Compile for this target (lathe help compile); repeat the flag for several (default: native)"))
+      ->check(offers({"native"}));
   options.add_option("--threads", job.threads, "Run with these numbers of threads, as 1,2")->capture_default_str();
   options
       .add_option("--layouts", job.layouts,

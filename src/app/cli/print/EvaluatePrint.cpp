@@ -12,39 +12,38 @@ double percent(size_t part, size_t whole) {
   return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-std::string classText(const Evaluation &evaluation, size_t index) {
-  return index < evaluation.names.size() ? printable(evaluation.names[index]) : std::to_string(index);
-}
-
 Table classTable(const Evaluation &evaluation) {
   Table table({textColumn("class").shrink(12), numberColumn("pictures"), numberColumn("decided"), numberColumn("right"),
                numberColumn("precision"), numberColumn("recall"), numberColumn("F1")});
   for (size_t index : evaluation.confusion->present()) {
     evaluate::ClassFigures figures = evaluation.confusion->figures(index);
-    table.row({classText(evaluation, index), std::to_string(figures.count), std::to_string(figures.decided),
+    table.row({className(evaluation.names, index), std::to_string(figures.count), std::to_string(figures.decided),
                std::to_string(figures.right), fmt::format("{:.3f}", figures.precision()),
                fmt::format("{:.3f}", figures.recall()), fmt::format("{:.3f}", figures.f1())});
   }
   return table;
 }
 
-/// One row a class, one column a decision.
-std::string confusionTable(const Evaluation &evaluation, const TableStyle &style) {
-  std::vector<size_t> present = evaluation.confusion->present();
-  std::vector<TableColumn> columns{textColumn("class \\ decision").shrink(12)};
-  for (size_t index : present)
-    columns.push_back(numberColumn(classText(evaluation, index)));
-  Table table(columns);
-  for (size_t label : present) {
-    std::vector<TableCell> cells{classText(evaluation, label)};
-    for (size_t decision : present)
-      cells.push_back(std::to_string(evaluation.confusion->of(label, decision)));
-    table.row(cells);
-  }
-  return table.str(style);
+} // namespace
+
+std::string className(const std::vector<std::string> &names, size_t index) {
+  return index < names.size() ? printable(names[index]) : std::to_string(index);
 }
 
-} // namespace
+Table confusionTable(const evaluate::Confusion &confusion, const std::vector<std::string> &names, TableColumn corner) {
+  std::vector<size_t> present = confusion.present();
+  std::vector<TableColumn> columns{std::move(corner)};
+  for (size_t decision : present)
+    columns.push_back(numberColumn(className(names, decision)));
+  Table table(columns);
+  for (size_t label : present) {
+    std::vector<TableCell> cells{className(names, label)};
+    for (size_t decision : present)
+      cells.emplace_back(std::to_string(confusion.of(label, decision)));
+    table.row(cells);
+  }
+  return table;
+}
 
 std::string evaluationText(const Evaluation &evaluation, const EvaluateJob &flags, const TableStyle &style) {
   std::string text;
@@ -54,7 +53,8 @@ std::string evaluationText(const Evaluation &evaluation, const EvaluateJob &flag
     constexpr size_t mostColumns = 16;
     text += classTable(evaluation).str(style);
     if (evaluation.confusion->present().size() <= mostColumns)
-      text += "\n" + confusionTable(evaluation, style);
+      text += "\n" + confusionTable(*evaluation.confusion, evaluation.names, textColumn("class \\ decision").shrink(12))
+                         .str(style);
     text += fmt::format("\ntop-1 {:.2f} %, top-5 {:.2f} % of {}\n", percent(accuracy.top1, accuracy.labelled),
                         percent(accuracy.top5, accuracy.labelled),
                         counted(static_cast<int64_t>(accuracy.labelled), "picture"));

@@ -1,5 +1,6 @@
 #include "cli/print/SweepPage.h"
 
+#include "cli/print/EvaluatePrint.h"
 #include "evaluate/ConfusionPicture.h"
 #include "evaluate/Dataset.h"
 #include "jobs/sweep/Decisions.h"
@@ -18,11 +19,6 @@ namespace {
 using nlohmann::json;
 using print::Section;
 
-std::string className(const Sweep &sweep, size_t index) {
-  std::vector<std::string> names = evaluate::shortNames(sweep.names);
-  return index < names.size() ? names[index] : std::to_string(index);
-}
-
 /// Rows without a time or without decisions, with reasons.
 Section failures(const Sweep &sweep) {
   Table table({textColumn("row"), textColumn("reason")});
@@ -32,30 +28,14 @@ Section failures(const Sweep &sweep) {
   return {"Rows without a time", {}, std::move(table)};
 }
 
-/// Counts of the classes that occur: one row per class, one column per decision.
-Table confusionTable(const evaluate::Confusion &confusion, const Sweep &sweep) {
-  std::vector<size_t> present = confusion.present();
-  std::vector<TableColumn> columns{textColumn("class")};
-  for (size_t decision : present)
-    columns.push_back(numberColumn(className(sweep, decision)));
-  Table table(columns);
-  for (size_t label : present) {
-    std::vector<TableCell> cells{className(sweep, label)};
-    for (size_t decision : present)
-      cells.emplace_back(std::to_string(confusion.of(label, decision)));
-    table.row(cells);
-  }
-  return table;
-}
-
-Table changedTable(const std::vector<ChangedDecision> &changed, const Sweep &sweep) {
+Table changedTable(const std::vector<ChangedDecision> &changed, const std::vector<std::string> &classes) {
   constexpr size_t shown = 50;
   Table table({numberColumn("picture"), textColumn("file"), textColumn("class"), textColumn("first row"),
                textColumn("this row")});
   for (size_t i = 0; i < std::min(shown, changed.size()); ++i) {
     const ChangedDecision &one = changed[i];
-    table.row({std::to_string(one.number), one.file, one.label ? className(sweep, *one.label) : "",
-               className(sweep, one.before), className(sweep, one.now)});
+    table.row({std::to_string(one.number), one.file, one.label ? className(classes, *one.label) : "",
+               className(classes, one.before), className(classes, one.now)});
   }
   return table;
 }
@@ -64,6 +44,7 @@ Table changedTable(const std::vector<ChangedDecision> &changed, const Sweep &swe
 void addDecisions(std::vector<Section> &sections, const Sweep &sweep) {
   std::map<std::vector<size_t>, std::vector<const SweepRow *>> groups;
   std::vector<const std::vector<size_t> *> order;
+  std::vector<std::string> classes = evaluate::shortNames(sweep.names);
   for (const SweepRow &row : sweep.rows)
     if (!row.decisions.empty()) {
       auto [group, isNew] = groups.try_emplace(row.decisions);
@@ -85,14 +66,14 @@ void addDecisions(std::vector<Section> &sections, const Sweep &sweep) {
     if (auto confusion = confusionOf(*rows[0], sweep)) {
       matrix.paragraphs.emplace_back(
           "Confusion matrix of the classes that occur: rows are classes, columns decisions.");
-      matrix.table = confusionTable(*confusion, sweep);
-      matrix.svg = evaluate::confusionSvg(*confusion, evaluate::shortNames(sweep.names));
+      matrix.table = confusionTable(*confusion, classes, textColumn("class"));
+      matrix.svg = evaluate::confusionSvg(*confusion, classes);
     }
     sections.push_back(std::move(matrix));
     std::vector<ChangedDecision> changed = changedIn(*rows[0], sweep);
     if (changed.empty())
       continue;
-    Table table = changedTable(changed, sweep);
+    Table table = changedTable(changed, classes);
     std::vector<std::string> more;
     if (changed.size() > table.rowCount())
       more.push_back(fmt::format("The first {} of {}; --json has all.", table.rowCount(), changed.size()));

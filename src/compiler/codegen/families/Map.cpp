@@ -1,8 +1,8 @@
 // Family "elementwise", algorithm map/2: a DAG of element-wise operations with one or more results of one shape.
 //
 // Axes along which all tensors have compatible strides are merged first, so most kernels are one or two loops. In a
-// blocked space the lanes are the channels of a block and the innermost loop runs over the pixels; operands that do not
-// vary with the pixels are loaded once.
+// blocked space, the lanes are the channels of a block, and the innermost loop runs over the pixels. An operand that does
+// not vary with the pixels is loaded once.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/space/LoopFacts.h"

@@ -12,8 +12,8 @@ namespace lathe {
 /// Bounds of the magnitudes of all float values of a function.
 class HalfRanges {
 public:
-  /// The largest number of float16. Rounding errors may take a computed result above its bound, up to 65520, which
-  /// float16 rounds to infinity.
+  /// The largest finite float16 number. Numbers below 65520 are rounded to it, so a result stays finite if rounding
+  /// errors take it a little above this bound.
   static constexpr double greatest = 65504;
 
   /// With `trustLinear`, results of linear operators are assumed to fit float16 whatever the bounds say.

@@ -17,8 +17,8 @@ struct VectorOperand {
   int64_t validLanes = -1; // number of valid lanes over all vectors; -1: all lanes are valid (packed operands)
 };
 
-/// What to prefetch: the next panel of the vector operand while the current panel is used. Each loop iteration
-/// prefetches the next `lines` cache lines.
+/// Prefetches the next panel of the vector operand while the current panel is used: `lines` cache lines in each loop
+/// iteration.
 struct PanelPrefetch {
   mlir::Value first; // offset of the first line from the operand's base, in elements; null: nothing is prefetched
   int64_t lines = 0; // number of cache lines for each loop iteration
