@@ -1,6 +1,8 @@
 # Two commands do everything on a fresh Debian 12 machine: `make demo` and `make test`. `make help` lists the rest.
 PRESET ?= release
 JOBS ?= $(shell nproc)
+# One more than processors: many tests wait for processes.
+TEST_JOBS := $(shell expr $(JOBS) + 1)
 BUILD := build/$(PRESET)
 # Models, goldens and conformance cases live beside the checkout. Where they are absent, tests read what tests/stand_ins.py writes.
 LATHE_TEST_DATA ?= $(abspath ../shared)
@@ -35,11 +37,11 @@ demo: ## the main job on zoo resnet50: summary, verification, profile, compariso
 	@dev/demo.sh $(BUILD)/bin/lathe
 
 test: build ## every test but the slow ones
-	@dev/run_tests.py $(BUILD) -LE slow -j $(JOBS)
+	@dev/run_tests.py $(BUILD) -LE slow -j $(TEST_JOBS)
 
 test-all: build setup-bench ## every test, the slow ones too (with PyTorch's networks and ONNX Runtime)
 	@dev/peers.sh || echo "ONNX Runtime or TensorFlow Lite is missing: tests that compare with it are skipped"
-	@dev/run_tests.py $(BUILD) -j $(JOBS)
+	@LATHE_TEST_ALL=1 dev/run_tests.py $(BUILD) -j $(TEST_JOBS)
 
 # The rooms that read what others wrote; package/ is tested by runtime/LoaderTest. Those that include MLIR's headers are
 # left out, but for import/.
