@@ -37,6 +37,7 @@ void visitFields(IsRecord<Platform> auto &p, auto &&visit) {
   visit("governor", p.governor);
   visit("boost", p.boost);
   visit("hypervisor", p.hypervisor);
+  visit.known("rack", p.rack);
   visit("virtualized", p.virtualized);
   visit("kernel", p.kernel);
   visit("compiler", p.compiler);
