@@ -12,14 +12,13 @@ of any other. The verbs of the command line are functions with its flags as keyw
 as its tables (lathe.results). docs/python.md is the introduction.
 A package contains native code: loading one means trusting it.
 """
-from lathe import results
+from lathe import results, verbs
 from lathe._context import Context
 from lathe._libraries import Cancelled, Error
 from lathe._models import Model, Package, load, runtime_version
 from lathe._ports import Port, Quantization
 from lathe._store import Store
-from lathe.verbs import (bench, check, compare, compile, diff_models, evaluate, export, extract, inspect, machine, ops, profile, quantize, records, report,
-                         run, segments, stage, store, sweep, tune, verify, zoo)
+from lathe.verbs import *
 
 __version__: str
 
@@ -30,6 +29,5 @@ def __getattr__(name: str) -> str:
     raise AttributeError(f"module 'lathe' has no attribute '{name}'")
 
 
-__all__ = ["Cancelled", "Context", "Error", "Model", "Package", "Port", "Quantization", "Store", "bench", "check", "compare", "compile", "diff_models", "evaluate",
-           "export", "extract", "inspect", "load", "machine", "ops", "profile", "quantize", "records", "report", "results", "run",
-           "runtime_version", "segments", "stage", "store", "sweep", "tune", "verify", "zoo"]
+__all__ = ["Cancelled", "Context", "Error", "Model", "Package", "Port", "Quantization", "Store", "load", "results", "runtime_version"]
+__all__ += verbs.__all__
