@@ -10,7 +10,6 @@ from lathe.verbs.diff_models import diff_models
 from lathe.verbs.evaluate import evaluate
 from lathe.verbs.export import export
 from lathe.verbs.extract import extract
-from lathe.verbs.hello import hello
 from lathe.verbs.inspect import inspect
 from lathe.verbs.machine import machine
 from lathe.verbs.profile import profile
@@ -24,5 +23,5 @@ from lathe.verbs.tune import tune
 from lathe.verbs.verify import verify
 from lathe.verbs.zoo import zoo
 
-__all__ = ["bench", "check", "compare", "compile", "diff_models", "evaluate", "export", "extract", "hello", "inspect", "machine", "ops", "profile",
+__all__ = ["bench", "check", "compare", "compile", "diff_models", "evaluate", "export", "extract", "inspect", "machine", "ops", "profile",
            "quantize", "records", "report", "run", "segments", "stage", "store", "sweep", "tune", "verify", "zoo"]
