@@ -38,7 +38,6 @@ using Bytes = std::string_view;
 constexpr FileFormat formats[] = {
     // The parser reports what is wrong in the text.
     {"text", "text", [](std::string_view path, Bytes) { return path.ends_with(".mlir"); }},
-    {"text", "text", [](std::string_view path, Bytes) { return path.ends_with(".nn"); }},
     // The identifier follows the first offset of a flatbuffer.
     {"tflite",
      "tflite",
