@@ -37,7 +37,6 @@ void visitFields(IsRecord<Platform> auto &p, auto &&visit) {
   visit("governor", p.governor);
   visit("boost", p.boost);
   visit("hypervisor", p.hypervisor);
-  visit.known("rack", p.rack);
   visit("virtualized", p.virtualized);
   visit("kernel", p.kernel);
   visit("compiler", p.compiler);

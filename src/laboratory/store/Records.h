@@ -34,7 +34,6 @@ struct Platform {
   int cores = 0, hardwareThreads = 0;
   int64_t memoryBytes = 0;
   std::string governor, boost; // "performance"; "on" or "off"
-  std::string rack;            // where the machine stands; "" if nobody says
   std::string hypervisor;      // "" on bare metal
   bool virtualized = false;
   std::string kernel, compiler;                 // "Linux 6.1.0", "Clang 19.1.4"

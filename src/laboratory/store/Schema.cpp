@@ -215,12 +215,8 @@ CREATE TABLE label (
 ) STRICT;
 )";
 
-static constexpr const char *version11 = R"(
-ALTER TABLE platform ADD COLUMN rack TEXT NOT NULL DEFAULT '';
-)";
-
 static constexpr const char *steps[] = {version1, version2, version3, version4, version5,
-                                        version6, version7, version8, version9, version10, version11};
+                                        version6, version7, version8, version9, version10};
 
 std::span<const char *const> schemaSteps() { return steps; }
 
