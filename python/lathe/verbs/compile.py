@@ -11,13 +11,13 @@ def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = No
             requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
             target: str | None = None, threads: int | None = None, machine: Path | None = None, references_only: bool | None = None,
             level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
-            no_winograd: bool | None = None, memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None,
-            schedule: Path | None = None, optimize_for: Pairs | None = None, no_cache: bool | None = None, no_records: bool | None = None,
-            zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None, specialize: Pairs | None = None,
-            range: Pairs | None = None, store: Path | None = None,
-            emit: Literal["graph", "kernels", "schedule", "loops", "llvm", "asm"] | None = None, export_space: Path | None = None,
-            points: int | None = None, seed: int | None = None, explain: str | None = None, layouts: bool | None = None, jobs: int | None = None,
-            quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Compilation:
+            memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, schedule: Path | None = None,
+            optimize_for: Pairs | None = None, no_cache: bool | None = None, no_records: bool | None = None, zoo_seed: int | None = None,
+            zoo_batch: int | None = None, zoo_sequence: int | None = None, specialize: Pairs | None = None, range: Pairs | None = None,
+            store: Path | None = None, emit: Literal["graph", "kernels", "schedule", "loops", "llvm", "asm"] | None = None,
+            export_space: Path | None = None, points: int | None = None, seed: int | None = None, explain: str | None = None,
+            layouts: bool | None = None, jobs: int | None = None, quiet: bool | None = None, wide: bool | None = None,
+            progress: Progress | None = None) -> results.Compilation:
     """Compile a model to a native package, print a stage of the compilation, or explain its choices.
 
     shape: Set the extents of an input, as NAME=1x3x224x224: symbolic ones, and fixed ones where the model allows it (-1: as the model states)
@@ -32,7 +32,6 @@ def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = No
     level: Optimise: 0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 shorter functions (errors up to 2^-12)
     layout: Keep activations in planes (nchw), with the channels last (nhwc) or in blocks of channels; auto: what is fastest (docs/layouts.md)
     exact_math: Forbid algorithms that reassociate sums (Winograd), and scale factors moved into weights
-    no_winograd: Forbid the algorithm winograd
     memory: Limit memory: small forbids algorithms that enlarge the weights (Winograd)
     precision: Set the precision: bf16 rounds operands of contractions and attention, sums stay fp32
     schedule: Read schedules (lathe help schedules) from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line

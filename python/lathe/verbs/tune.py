@@ -10,7 +10,7 @@ from lathe.verbs._process import Pairs, Path, Progress, Texts, execute
 def tune(model: Path | None = None, *, shape: Pairs | None = None, override: Texts | None = None,
          requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
          target: str | None = None, threads: int | None = None, machine: Path | None = None, level: int | None = None,
-         layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None, no_winograd: bool | None = None,
+         layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
          memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, no_cache: bool | None = None,
          zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None, problem: Texts | None = None,
          suite: Texts | None = None, all: str | None = None, max_seconds: float | None = None, again: bool | None = None, problems: str | None = None,

@@ -97,7 +97,6 @@ template <class Choices, class Visit> void visitOptions(Choices &choices, Visit 
       CompileOption{.name = "exact-math",
                     .help = "Forbid algorithms that reassociate sums (Winograd), and scale factors moved into weights"},
       choices.exactMath);
-  visit(CompileOption{.name = "no-winograd", .help = "Forbid the algorithm winograd"}, choices.noWinograd);
   visit(CompileOption{.name = "memory",
                       .help = "Limit memory: small forbids algorithms that enlarge the weights (Winograd)",
                       .words = memories},

@@ -12,7 +12,6 @@ namespace lathe {
 struct KernelOptions {
   int threads = 1;          // number of threads for which schedules are chosen
   bool exactMath = false;   // true: forbids algorithms that reassociate sums
-  bool noWinograd = false; // true: forbids `winograd`
   bool smallMemory = false; // true: forbids forms of the weights that take more bytes, except padding to whole vectors
   Precision precision = Precision::fp32; // precision that priors choose
   bool relaxedMath = false; // true: functions and quotients may have the errors of codegen/builder/RelaxedMath.h

@@ -27,8 +27,6 @@ WinogradTransform transformFor(int64_t m, const ContractionFormat &format) {
 void requireWinograd(const KernelFacts &facts, const ConvGeometry &conv) {
   int64_t lanes = facts.target.lanes(32);
   bool integers = conv.type == ElementType::i32 && bitWidth(conv.inputType) == 8;
-  if (facts.noWinograd)
-    illegal("exact", "--no-winograd forbids winograd");
   if (facts.exactMath && !integers)
     illegal("exact", "exact math forbids Winograd transforms");
   if (facts.smallMemory)
