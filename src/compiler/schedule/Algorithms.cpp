@@ -190,13 +190,6 @@ Algorithm lanewise() {
       chosenByPrediction};
 }
 
-Algorithm singlelane() {
-  Algorithm rows = lanewise();
-  rows.name = "singlelane";
-  rows.parameters.pop_back();
-  return rows;
-}
-
 Algorithm separable() {
   return {"separable",
           1,
@@ -368,7 +361,7 @@ const std::vector<Algorithm> &algorithms() {
   static const std::vector<Algorithm> table = [] {
     std::vector<Algorithm> all;
     for (std::vector<Algorithm> &part : std::vector<std::vector<Algorithm>>{
-             {direct(), winograd(), lanewise(), singlelane(), separable()}, products(), others(), graphChoices()})
+             {direct(), winograd(), lanewise(), separable()}, products(), others(), graphChoices()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

@@ -22,11 +22,6 @@ std::span<const ContractionAlgorithm> algorithmRows() {
        [](auto &facts, auto only) {
          return only || needsLanewise(facts.target, *facts.conv) ? lanewisePrior(facts, *facts.conv) : Prior();
        }},
-      {"singlelane", convolution,
-       [](auto &facts, auto &schedule) -> Plan { return makeSinglelanePlan(facts.target, *facts.conv, schedule); },
-       [](auto &facts, auto only) -> Prior {
-         return only ? std::optional(Schedule::parse("singlelane/1 px=4")) : std::nullopt;
-       }},
       {"amx", convolution | product, [](auto &facts, auto &schedule) -> Plan { return makeTilePlan(facts, schedule); },
        [](auto &facts, auto only) { return only ? tilePriorOf(facts) : tilePrior(facts); }},
       {"winograd", convolution,

@@ -11,14 +11,13 @@
 #include "codegen/contraction/gemm/GemmPlan.h"
 #include "codegen/contraction/lanewise/LanewisePlan.h"
 #include "codegen/contraction/separable/SeparablePlan.h"
-#include "codegen/contraction/singlelane/SinglelanePlan.h"
 #include "codegen/contraction/winograd/WinogradPlan.h"
 
 #include <variant>
 
 namespace lathe {
 
-using ContractionPlan = std::variant<DirectPlan, WinogradPlan, LanewisePlan, SeparablePlan, GemmPlan, TilePlan, SinglelanePlan>;
+using ContractionPlan = std::variant<DirectPlan, WinogradPlan, LanewisePlan, SeparablePlan, GemmPlan, TilePlan>;
 
 struct ContractionAlgorithm {
   const char *name;
