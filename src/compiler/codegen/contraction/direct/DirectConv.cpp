@@ -45,7 +45,7 @@ void DirectCode::emitTileOfChannels(Value tile, const std::function<void()> &pos
     tail();
   else if (rest == lanes || wholeVectors)
     whole(lanes);
-  else if (full == 1 && !conv.open) // open extents keep a dead branch until code without it is timed
+  else if (full == 1)
     whole(rest);
   else // only the last tile has lanes without a channel
     k.ifThen(k.less(tileOfGroup, k.constant(full - 1)), [&] { whole(lanes); }, [&] { whole(rest); });

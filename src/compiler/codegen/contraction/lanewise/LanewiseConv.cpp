@@ -21,7 +21,7 @@ void LanewiseCode::emitBlock(const std::function<void()> &rows) {
   int64_t last = plan.blocks() - 1, tail = plan.channels() - last * plan.lanes;
   if (tail == plan.lanes || wholeVectors)
     emit(plan.lanes);
-  else if (last == 0 && !conv.open) // open extents keep a dead branch until code without it is timed
+  else if (last == 0)
     emit(tail);
   else
     k.ifThen(k.less(block, k.constant(last)), [&] { emit(plan.lanes); }, [&] { emit(tail); });
