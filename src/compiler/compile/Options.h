@@ -1,7 +1,8 @@
 // The options of a compilation. Each option is declared once.
-// \n visitOptions lists the options. Flags and arguments of the command line (cli/flags/ModelFlags.h), messages to
-// the tuner's builder, the C interface and Python's builder are made from that list. A new option needs a field, an
-// entry in the list, and the code that obeys it.
+//
+// visitOptions lists the options. Flags and arguments of the command line (cli/flags/ModelFlags.h), messages to the
+// tuner's builder, the C interface and Python's builder are made from that list. A new option needs a field, an entry
+// in the list, and the code that obeys it.
 #pragma once
 
 #include "codegen/target/KernelOptions.h"

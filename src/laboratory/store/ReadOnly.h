@@ -13,9 +13,9 @@ Store openReadOnly(const std::string &path, double busySeconds = 2);
 
 /// The end of the notice that openForReading prints for a file that this process cannot write.
 inline constexpr std::string_view readAsItIs = "is read-only for this user: read as it is now";
-/// Opens an existing store for a command that only reads, like Store's constructor, which upgrades it. A file that this
-/// process cannot write is opened like in openReadOnly, or copied privately if its schema is older; then a notice is
-/// printed.
+/// Opens an existing store for a command that only reads. Like Store's constructor, it upgrades an older schema. A
+/// file that this process cannot write is opened like in openReadOnly, or copied privately if its schema is older;
+/// then a notice is printed.
 Store openForReading(const std::string &path);
 
 /// A number that changes when another connection has changed the store's content (Connection::changeCount).

@@ -195,9 +195,9 @@ private:
   void readSamples(std::vector<std::pair<int64_t, Point>> &points);
 
   using Body = std::function<void(Store &into, bool again)>;
-  /// Calls `body` in a transaction. `again`: an earlier call may already have written the same. If the server stays
-  /// away, `body` writes to the local file instead, and an Error reports it. With `isBeginning` there is no Error,
-  /// because a later call will write more and report it.
+  /// Calls `body`, which writes to the store `into`, in a transaction. `again`: an earlier call may already have
+  /// written the same data. If the server stays away, `body` writes to the local file instead, and an Error reports
+  /// it. With `isBeginning` there is no Error, because a later call will write more and report it.
   void write(Transaction::Kind kind, const Body &body, bool isBeginning = false);
   /// The local file to which this object writes while its server is lost, with the experiments of this object; created
   /// if there is none.
