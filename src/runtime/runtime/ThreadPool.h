@@ -67,8 +67,8 @@ public:
   /// Disjoint teams of a pool that work at the same time. While the teams work, the pool itself runs nothing.
   class Teams {
   public:
-    /// Makes teams of a pool. Team i has `sizes[i]` slots, which follow the slots of team i - 1; slots behind the last
-    /// team rest. Throws Error for a size below 1 and for more slots than the pool has.
+    /// Divides the slots of a pool into teams. Team i has `sizes[i]` slots, which follow the slots of team i - 1;
+    /// slots behind the last team rest. Throws Error for a size below 1 and for more slots than the pool has.
     Teams(ThreadPool &pool, std::span<const int> sizes);
 
     size_t count() const { return teams.size(); }
