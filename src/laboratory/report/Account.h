@@ -79,7 +79,8 @@ struct Account {
   double estimated() const;
 };
 
-/// Where accounts find a network's times. Each function returns nothing for an unknown platform or number of threads.
+/// Functions through which `accounts` gets a network's times and cache sizes. Each returns nothing for an unknown
+/// platform or number of threads.
 struct AccountSources {
   std::function<std::optional<Profile>(const std::string &platform, int threads)> profile;
   std::function<std::optional<double>(const std::string &platform, int threads)> measured;

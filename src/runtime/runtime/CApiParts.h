@@ -67,8 +67,8 @@ template <class Body> lathe_status guarded(const Body &body) noexcept {
   return status;
 }
 
-/// Copies a structure of the caller, whose version may be older (shorter) or newer (longer) than this library. Members
-/// that an older structure does not have are zero.
+/// Copies a C structure of the caller, whose version may be older (shorter) or newer (longer) than this library.
+/// Members that an older structure does not have are zero.
 template <class T> T readStruct(const T *given, size_t least, const char *what) {
   expect(given != nullptr, "{} is null", what);
   expect(given->struct_size >= least, "{}: struct_size is {}, expected at least {}", what, given->struct_size, least);

@@ -35,8 +35,8 @@ struct InstructionInfo {
   std::string_view family, shapes, schedule; // only for kernels; "" for other instructions
   std::span<const std::string> nodes;        // source nodes that the instruction computes
   double flops = 0, bytes = 0; // only for kernels; 0 for other instructions, and while extents are unknown
-  /// Values that the instruction writes. An alias counts as the value that owns its bytes. For a kernel: the
-  /// non-constant buffers that no earlier instruction wrote.
+  /// Values of the plan that the instruction writes. An alias counts as the value that owns its bytes. For a kernel:
+  /// the non-constant buffers that no earlier instruction wrote.
   std::vector<uint32_t> outputs;
   std::string_view origin; // only for kernels: source of the schedule
   /// Only for kernels: core cycles of one run on Model::plannedThreads() threads, predicted when the package was

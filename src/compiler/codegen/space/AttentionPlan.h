@@ -75,9 +75,12 @@ struct AttentionPlan : AttentionGeometry {
   int64_t valuesAt() const { return packs ? keyCapacity() * depthSteps() : 0; }
   int64_t queriesAt() const { return packs ? valuesAt() + keyCapacity() / ofStep() * widthVectors() * lanes : 0; }
   int64_t scoresAt() const { return queriesAt() + padded(rows * depthPitch()); }
-  int64_t factorsAt() const { return scoresAt() + padded(rows * scorePitch()); } // one per row of the register block
-  int64_t greatestAt() const { return factorsAt() + padded(rows); }              // the others: one per row of the unit,
-  int64_t sumsAt() const { return greatestAt() + (single() ? 0 : padded(mc * rows)); } // where keys come in blocks
+  // one factor per row of the register block
+  int64_t factorsAt() const { return scoresAt() + padded(rows * scorePitch()); }
+  // this and the parts below: one number per row of the work item,
+  int64_t greatestAt() const { return factorsAt() + padded(rows); }
+  // and only if the keys come in blocks
+  int64_t sumsAt() const { return greatestAt() + (single() ? 0 : padded(mc * rows)); }
   int64_t resultsAt() const { return sumsAt() + (single() ? 0 : padded(mc * rows)); }
   int64_t scratchElements() const { return resultsAt() + (single() ? 0 : mc * rows * widthVectors() * lanes); }
 

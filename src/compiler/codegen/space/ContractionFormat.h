@@ -108,8 +108,8 @@ ContractionFormat formatNamed(std::string_view name, ElementType type);
 /// The contraction format that a schedule names, for a contraction of these types. Throws Illegal ("type") if the
 /// format does not take the operands or the target cannot multiply in it.
 ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target, const ContractionTypes &types);
-/// True if a precision allows the format, or that of the schedule, which must be declared: a format that rounds operands
-/// changes results, so only the precision of its name allows it.
+/// True if a precision allows a contraction format, or the format of a schedule, which must be declared. A format that
+/// rounds operands changes results, so only the precision of its name allows it.
 bool allows(Precision precision, const ContractionFormat &format);
 bool allows(Precision precision, const Schedule &schedule);
 /// True if scheduledFormat accepts the word `name` of the parameter `type=` for these types on this target.
