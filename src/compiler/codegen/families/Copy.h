@@ -31,8 +31,9 @@ struct CopyJob {
   Access from, to;
 };
 
-/// Makes the piece for a copy. Depending on the strides it copies vectors (both sides are contiguous along one axis),
-/// transposes tiles in registers (each side is contiguous along another axis), or gathers single elements.
+/// Makes the piece of a movement kernel for a strided copy. Depending on the strides it copies vectors (both sides are
+/// contiguous along one axis), transposes tiles in registers (each side is contiguous along another axis), or gathers
+/// single elements.
 std::unique_ptr<Piece> makeCopy(CopyJob job, const Target &target, int64_t grain);
 
 /// Emits a copy of `count` contiguous elements: whole vectors and a masked rest.

@@ -14,8 +14,8 @@ struct Taps {
   size_t count() const { return indices.size(); }
 };
 
-/// Computes taps by the formulas of ONNX Resize. `length` is the exact extent of the result, which is a fraction if
-/// scales are given. Declines results that are too long for a table in the code.
+/// Computes the taps of an axis by the formulas of ONNX Resize. `length` is the exact extent of the result, which is a
+/// fraction if scales are given. Declines results that are too long for a table in the code.
 Taps makeTaps(const ResizeAttrs &attrs, int64_t in, int64_t out, double scale, double length);
 
 /// Taps of one resized axis that the kernel computes at run time. They lie in scratch: `capacity` rows of i32 indices,
