@@ -1,5 +1,5 @@
-// Random kernels with the sizes that kernels of networks have, over all families. RandomKernels.h draws small and odd ones
-// instead, whose time is that of a call.
+// Draws random kernels with the sizes that kernels of networks have, over all families. (RandomKernels.h draws small
+// and odd kernels, whose time is mostly the time of a call.)
 #pragma once
 
 #include "Times.h"
@@ -7,7 +7,8 @@
 
 namespace lathe::study {
 
-/// `count` kernels: each kind once in random order, then kinds at random; with a family's name only its kinds.
+/// Returns `count` random kernels: each kind once in random order, then kinds at random; with a family's name only
+/// kinds of the family.
 std::vector<TimedKernel> rankTasks(Random &random, const Target &target, int64_t count, const std::string &family);
 
 } // namespace lathe::study

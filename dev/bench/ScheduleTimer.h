@@ -6,7 +6,7 @@
 
 namespace lathe::study {
 
-/// Inputs of a kernel and the references' results. Kernels of one text that follow one another share them.
+/// Inputs of a kernel and the results of the reference operators. Consecutive kernels with the same text share them.
 struct Operands {
   std::string text;
   std::vector<Tensor> inputs, expected;
@@ -15,16 +15,17 @@ struct Operands {
 };
 
 /// Compiles schedules of one kernel, compares their results with the references, and times them in turns. Packed
-/// weights come from memory for every run, as in a network; other operands lie where the run before left them.
+/// weights come from memory for every run, as in a network; other operands lie where the previous run left them.
 class ScheduleTimer {
 public:
-  /// The arguments must outlive the object. Kernels run on `kernel.threads`.
+  /// The arguments must outlive the object. Kernels run on `kernel.threads` threads.
   ScheduleTimer(TimedKernel &kernel, const Target &target, Operands &operands);
 
-  /// A schedule with a wrong result is counted, reported on the standard error and not timed. Throws Error for an illegal
-  /// one.
+  /// Adds a schedule to be timed. A schedule with a wrong result is counted, reported on the standard error and not
+  /// timed. Throws Error for an illegal schedule.
   void add(const std::string &schedule);
-  /// Times what was added into `kernel.schedules`, until the time `until` of lab::steadySeconds, at least two rounds.
+  /// Times the added schedules into `kernel.schedules`, until the time `until` of lab::steadySeconds, but at least two
+  /// rounds.
   void time(double until);
 
 private:

@@ -1,4 +1,4 @@
-// What the study `search` has measured, as JSON lines in a file that grows, so that a study goes on where it ended.
+// The measurements of the study `search`, as JSON lines in a growing file, so that an interrupted study can continue.
 #pragma once
 
 #include "tune/measure/Measurement.h"
@@ -10,20 +10,20 @@ namespace lathe::study {
 
 using tune::Measurement;
 
-/// The finalists of a task in turns, the prior's schedule first.
+/// The finalists of a task, measured in turns; the prior's schedule is the first.
 struct TurnsOfTask {
   std::vector<std::string> schedules;
-  std::vector<double> seconds; // the least sample
-  std::vector<double> speed;   // the first one's time over this one's
+  std::vector<double> seconds; // smallest sample of each schedule
+  std::vector<double> speed;   // ratio of times for each schedule: first schedule / this schedule
 };
 
 class SearchLog {
 public:
-  /// Reads the file, which need not exist. The last line may be torn: it is measured again. Throws Error for other lines
-  /// that cannot be read.
+  /// Reads the file of measurements, which need not exist. The last line may be torn: its measurement is then made
+  /// again. Throws Error for other lines that cannot be read.
   explicit SearchLog(const std::string &path);
 
-  /// Tasks are named by the key of codegen/Task.h.
+  /// Tasks are named by their text (codegen/Task.h).
   const Measurement *find(const std::string &task, const std::string &schedule) const;
   const std::map<std::string, Measurement> &of(const std::string &task) const;
   void add(const std::string &task, const Measurement &measurement);
@@ -32,7 +32,8 @@ public:
   void setTurns(const std::string &task, const TurnsOfTask &turns);
 
 private:
-  std::map<std::string, std::map<std::string, Measurement>> measured; // by the hash of the task, by schedule
+  // by the hash of the task's text, then by schedule
+  std::map<std::string, std::map<std::string, Measurement>> measured;
   std::map<std::string, TurnsOfTask> finals;
   std::ofstream file;
 

@@ -1,4 +1,4 @@
-// What the studies share: commands, kernels of models, options of measuring, progress and tables.
+// What the studies of dev/bench share: commands, kernels of models, options of measuring, progress and tables.
 #pragma once
 
 #include "compile/KernelTasks.h"
@@ -12,7 +12,7 @@
 
 namespace lathe::study {
 
-// Each adds its command to the program.
+// Each of these functions adds the command of a study to the program.
 void addLegal(CLI::App &program);
 void addMeasure(CLI::App &program);
 void addModel(CLI::App &program);
@@ -20,7 +20,7 @@ void addPrior(CLI::App &program);
 void addRank(CLI::App &program);
 void addSearch(CLI::App &program);
 
-/// An option that takes a list separated by commas.
+/// Adds an option that takes a list separated by commas.
 template <class Value>
 void addList(CLI::App &command, const std::string &name, std::vector<Value> &values, const std::string &help) {
   command.add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
@@ -28,20 +28,20 @@ void addList(CLI::App &command, const std::string &name, std::vector<Value> &val
 
 /// A distinct kernel of models, planned for a number of threads.
 struct ModelKernel {
-  std::string label; // "resnet50 conv1": the first kernel of this kind
+  std::string label; // model and first kernel of this kind, such as "resnet50 conv1"
   int threads = 1;
-  KernelTask task; // with the functions of all models
+  KernelTask task; // the task, with the kernel functions of all models
 };
 
-/// The distinct kernels of models (zoo:NAME or a file, of batch 1) for each number of threads, in the order of the models.
-/// `family`: only kernels of this family; "": all.
+/// Returns the distinct kernels of models (zoo:NAME or a file, with batch 1) for each number of threads, in the order
+/// of the models. `family`: only kernels of this family; "": all.
 std::vector<ModelKernel> kernelsOf(const std::vector<std::string> &models, const std::vector<int> &threads,
                                    const std::string &family);
 
-/// How candidates are compiled for measuring.
+/// The options with which candidates are compiled and measured.
 tune::MeasureOptions measureOptions(int threads);
 
-/// Says on the standard error how much is done and how long the rest takes.
+/// Prints on the standard error how much of a study is done and how long the rest takes.
 class Progress {
 public:
   explicit Progress(size_t count);
@@ -55,7 +55,7 @@ private:
 /// Prints a Markdown table, row by row.
 class MarkdownTable {
 public:
-  /// Prints the head.
+  /// Prints the head of the table.
   explicit MarkdownTable(const std::vector<std::string> &titles);
   void row(const std::vector<std::string> &cells) const;
 };

@@ -1,4 +1,4 @@
-// Times of schedules with what is predicted for them, and the files that keep them.
+// Times of schedules with their predicted costs, and the files that keep them.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -13,40 +13,42 @@ namespace lathe::study {
 
 using Json = nlohmann::json;
 
-/// The time of one schedule with what was predicted for it.
+/// The time of one schedule with its predicted cost.
 struct TimedSchedule {
   std::string schedule;
-  double seconds = 0;        // the least of all runs
-  double halves[2] = {0, 0}; // the least of the runs of every other round
+  double seconds = 0;        // smallest time of all runs
+  double halves[2] = {0, 0}; // smallest time of the runs in even rounds; in odd rounds
   Prediction prediction;
 };
 
 /// A kernel whose schedules are timed.
 struct TimedKernel {
-  std::string label, family; // "conv 64->64 @56 3x3", "contraction"
-  std::string text;          // the kernel function
-  double low = -1, high = 1; // range of random inputs
+  std::string label, family; // such as "conv 64->64 @56 3x3", "contraction"
+  std::string text;          // text of the kernel function
+  double low = -1, high = 1; // range of the random inputs
   int threads = 1;
-  int64_t kernels = 1; // of models, that are the same
-  int64_t wrong = 0;   // schedules with wrong results, which are not timed
+  int64_t kernels = 1; // number of kernels of models that are equal to this one
+  int64_t wrong = 0;   // number of schedules with wrong results, which are not timed
   std::vector<TimedSchedule> schedules = {};
 };
 
-/// Sets the predictions of the schedules.
+/// Sets the predictions of the kernel's schedules.
 void predict(TimedKernel &kernel, const KernelFacts &facts);
 
 Json toJson(const TimedKernel &kernel);
-/// Reads the kernels that `write` wrote, but no predictions.
+/// Reads the kernels from a document that `write` wrote, without predictions.
 std::vector<TimedKernel> kernelsIn(const Json &document);
-/// Throws Error if it cannot be read.
+/// Reads a JSON file. Throws Error if it cannot be read.
 Json readJson(const std::string &path);
 
-/// The files of a study: of an earlier run, whose times it takes instead of measuring, and of what it measures.
+/// The files of a study: `replay` is the file of an earlier run, whose times are used instead of measuring; `json` is
+/// the file that is written.
 struct TimesFiles {
   std::string replay, json;
 
   void addTo(CLI::App &command);
-  /// Writes the kernels, if that is asked for, with the target and the date. `more`: other members.
+  /// Writes the kernels, if the user asked for it, with the target and the date. `more`: other members of the
+  /// document.
   void write(const Json &kernels, const Target &target, Json more) const;
 };
 

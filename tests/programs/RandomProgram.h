@@ -1,5 +1,5 @@
-// Random programs: ONNX models of nested If, Loop and Scan, with sequences, optionals and extents that the run decides,
-// for property tests.
+// Makes random programs for property tests: ONNX models of nested If, Loop and Scan, with sequences, optionals and
+// extents that are known only at run time.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,24 @@
 namespace lathe {
 
 struct ProgramOptions {
-  int depth = 3;         // of nesting, at most
-  int statements = 6;    // of the main graph, about; bodies have fewer
-  bool optionals = true; // false: for runtimes that cannot pass them through every operator
+  int depth = 3;         // largest depth of nesting
+  int statements = 6;    // approximate number of statements in the main graph; bodies have fewer
+  bool optionals = true; // false: no optionals, for runtimes that cannot pass them through every operator
 };
 
-/// The bytes of an ONNX model. Inputs: x (f32, rows x 4, at least one row), count (i64 scalar, not negative), flag (bool
-/// scalar). Outputs y0, y1, ...: f32 with 4 columns, or scanned ones of rank 3, and integers. Rows are symbolic; carried
-/// values may grow. Numbers stay bounded. Everything follows from the seed.
-///
-/// What decides by its sign is the result of a node whose name contains `programMargin`. Where such a result is near zero,
+/// Makes a random program and returns the bytes of its ONNX model. Inputs: x (f32, rows x 4, at least one row), count
+/// (i64 scalar, not negative), flag (bool scalar). Outputs y0, y1, ...: f32 with 4 columns, or scanned ones of rank 3,
+/// and integers. The number of rows is symbolic; carried values may grow. Numbers stay bounded. Everything follows
+/// from the seed.
+//
+/// Values that decide something by their sign are results of nodes whose names contain `programMargin`. If such a
+/// result is near zero, rounding decides, and results of different compilers need not agree.
 /// rounding decides, and results of different compilers need not agree.
 std::string randomProgram(uint64_t seed, const ProgramOptions &options = {});
 inline constexpr const char *programMargin = "margin";
 
-/// A program with the same inputs (x has one row) whose loop runs `count` times, as often as wanted (LongProgram.cpp).
-/// Outputs: rows, and the length of a sequence, at most 5.
+/// Makes a program with the same inputs as a random program (x has one row) whose loop runs `count` times, for tests
+/// of any length (LongProgram.cpp). Outputs: rows, and the length of a sequence, at most 5.
 std::string longProgram();
 
 } // namespace lathe

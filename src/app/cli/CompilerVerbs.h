@@ -1,4 +1,4 @@
-// Verbs that need the compiler, in liblathe_cli_compiler.so.
+// Functions of the verbs of `lathe` that need the compiler; they are in liblathe_cli_compiler.so.
 #pragma once
 
 #include "cli/flags/RunFlags.h"

@@ -1,4 +1,4 @@
-// Verbs that only need the runtime.
+// Functions of the verbs of `lathe` that only need the runtime.
 #pragma once
 
 #include "cli/flags/Options.h"
@@ -11,7 +11,7 @@ namespace lathe::cli {
 int analyzeVerb(const Arguments &arguments);
 int diffVerb(const Arguments &arguments);
 
-/// Loads the compiler library and runs one of its verbs.
+/// Loads the library of verbs that need the compiler, and runs the verb `verb`. Returns its exit code.
 int forwardToCompiler(const std::string &verb, const Arguments &arguments);
 
 } // namespace lathe::cli

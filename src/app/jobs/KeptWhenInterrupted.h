@@ -1,4 +1,4 @@
-// Reports the measurements of a verb when a signal ends it.
+// Reports what a verb has measured so far when a signal ends the verb.
 #pragma once
 
 #include "jobs/Progress.h"
@@ -26,7 +26,7 @@ public:
     std::lock_guard lock(mutex);
     soFar = measured;
   }
-  /// Ends the reporting by this object, because the verb itself reports from now on.
+  /// Makes this object report nothing any more, because the verb itself reports from now on.
   void forget() {
     std::lock_guard lock(mutex);
     soFar.reset();

@@ -5,7 +5,8 @@
 
 namespace lathe::jobs {
 
-/// True if the file begins like a package. Throws Error if it cannot be read, or if it is a folder without a SavedModel.
+/// True if the file begins like a package of Lathe. Throws Error if it cannot be read, or if it is a folder without a
+/// SavedModel.
 bool isPackage(const std::string &path);
 
 /// The format's name for runners (docs/runner-protocol.md): "lathe" (a package), "tflite", "keras", "tensorflow" (a

@@ -19,15 +19,15 @@ using cache::Package;
 /// then on stderr.
 Package packageFor(const ModelOptions &flags);
 
-/// Loads the package in the file `path`, checked according to --check-constants.
+/// Loads the package in the file `path`, and checks its constants as --check-constants says.
 Package openPackage(const std::string &path, const ModelOptions &flags);
 
-/// The files that a command with these flags reads: the model with its data files, and the files of --schedule and
+/// The files that a command with these options reads: the model with its data files, and the files of --schedule and
 /// --machine.
 std::vector<std::string> filesOf(const ModelOptions &flags);
 
-/// Hash of the graph of a model: of the bytes of its files, or the name of a zoo network, and the flags that change the
-/// graph. Nothing for what can be read only once, a pipe.
+/// Hash of the graph of a model: of the bytes of its files or the name of a zoo network, and of the flags that change
+/// the graph. Empty for a model that can be read only once, from a pipe.
 std::optional<uint64_t> modelKey(const ModelOptions &flags);
 
 } // namespace lathe::jobs

@@ -1,4 +1,5 @@
-// Shared code of bench and profile: a context with bound inputs, totals of its plan, and the verdict on its outputs.
+// What the verbs bench and profile share: a context with bound inputs, totals of its plan, and the verdict on its
+// outputs.
 #pragma once
 
 #include "jobs/Inputs.h"
@@ -11,34 +12,34 @@ struct Prepared {
   std::string package; // path of the package
   std::shared_ptr<const runtime::Model> model;
   std::unique_ptr<runtime::Context> context;
-  std::string inputText;       // "data 1x3x224x224, random"
-  std::string extents;         // values of the symbols: "N=8"; "" for none
-  std::string variant;         // that runs (jobs/Variants.h); "" for the general plan
-  double flops = 0, bytes = 0; // totals over the kernels of the plan
+  std::string inputText;       // the inputs as text, such as "data 1x3x224x224, random"
+  std::string extents;         // values of the symbols, such as "N=8"; "" without symbols
+  std::string variant;         // variant of the package that runs (jobs/Variants.h); "" for the general plan
+  double flops = 0, bytes = 0; // total operations and bytes of the plan's kernels
 };
 
 /// Compiles the model if necessary, loads it, binds the inputs and runs once.
 Prepared prepare(const ModelOptions &model, const InputOptions &inputs);
-/// The first half of it: a context without inputs.
+/// The first half of `prepare`: returns a context without inputs.
 Prepared load(const ModelOptions &model);
-/// The second half; again for other extents.
+/// The second half of `prepare`: binds the inputs and runs once. May be called again for other extents.
 void bindAndRun(Prepared &prepared, const InputOptions &inputs, const std::vector<std::string> &shapes);
 
-/// Why the outputs of the last run are to be mistrusted ("prob: not finite"); "": no reason.
+/// The reason why the outputs of the last run are not trusted, such as "prob: not finite"; "": no reason.
 std::string mistrusted(const Prepared &prepared);
 
-/// The verdict on the outputs as text: "verified 2026-05-01: relative error 3.1e-07", or "unverified (lathe verify
-/// MODEL)".
+/// The verdict on a model's outputs, also as text: "verified 2026-05-01: relative error 3.1e-07", or "unverified
+/// (lathe verify MODEL)".
 struct Verification {
   bool judged = false, verified = false;
-  bool mistrusted = false; // the outputs are right but prove nothing
+  bool mistrusted = false; // the outputs are right but prove nothing, for example because they are constant
   std::string text;
 };
-/// The verdict on `package` by the model of `model`; of a package alone, by a model of the name that it states.
+/// Returns the stored verdict on `package`, which was compiled from `model`; if only a package is given, the model
+/// whose name the package states counts.
 Verification verificationOf(const ModelOptions &model, const runtime::Model &package);
-/// Like verificationOf, but verifies a package without a verdict first, on the same inputs in
-/// another process, if its model is available. If `says` is false, that process prints only
-/// progress and errors.
+/// Returns the verdict like verificationOf, but first verifies a package without a verdict, on the same inputs in
+/// another process, if its model is available. If `says` is false, that process prints only progress and errors.
 Verification checkedFirst(const ModelOptions &model, const InputOptions &inputs, const Prepared &prepared,
                           bool says = true);
 
@@ -46,7 +47,7 @@ Verification checkedFirst(const ModelOptions &model, const InputOptions &inputs,
 /// call, for more the cost of a fork and join. The slots still spin from the previous call, as in a run.
 double callSeconds(int threads);
 
-/// The peak resident set of this process, in bytes.
+/// The peak resident memory of this process, in bytes.
 uint64_t peakResidentBytes();
 
 } // namespace lathe::jobs

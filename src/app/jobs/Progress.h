@@ -1,4 +1,4 @@
-// Progress of long tasks and remaining time.
+// Shows the progress of long tasks and the remaining time.
 #pragma once
 
 #include <chrono>
@@ -7,13 +7,13 @@
 
 namespace lathe::jobs {
 
-/// Estimates the remaining time from the time of the finished part. Starts again if the total
-/// changes or `done` decreases.
+/// Estimates the remaining time of a task from the time of its finished part. Starts again if the total changes or
+/// `done` decreases.
 class TimeLeft {
 public:
   /// `afterwards`: seconds that the task takes after its last counted part.
   explicit TimeLeft(double afterwards = 0) : afterwards(afterwards) {}
-  /// Tells that `done` of `total` parts are finished. `now` is in seconds from any fixed moment.
+  /// Reports that `done` of `total` parts are finished. `now` is in seconds from any fixed moment.
   void update(double done, size_t total, double now);
   /// Remaining seconds at the last update; nothing if nothing was done yet or nothing is left.
   std::optional<double> seconds() const;
@@ -21,7 +21,7 @@ public:
 private:
   double afterwards;
   size_t total = 0;
-  double first = 0, done = 0; // number of finished parts at the start of the estimate, and now
+  double first = 0, done = 0; // number of finished parts when the estimate began, and now
   double began = 0, last = 0;
 };
 
@@ -33,13 +33,14 @@ public:
   ~Progress();
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
-  /// Reports that `done` of `total` parts are finished; with `total` 0 it shows only `what`. `begun`: how many parts in
-  /// progress are done, as a sum of shares.
+  /// Reports that `done` of `total` parts are finished; with `total` 0 it shows only `what`. `begun`: the finished
+  /// share of each part in progress, summed.
   void update(const std::string &what, size_t done, size_t total, double begun = 0);
   /// Reports progress of a task with a time limit: at most `secondsLeft` remain.
   void updateUntil(const std::string &what, double secondsLeft);
 
-  /// Removes the line from the terminal, so that other text begins at the left edge. The next update prints it again.
+  /// Removes the line of progress from the terminal, so that other text begins at the left edge. The next update
+  /// prints it again.
   static void endLine();
   /// Makes this process print no progress.
   static void silence();
@@ -49,12 +50,12 @@ public:
   /// progress shows the step, and the expected remaining time of the longer task if it is known.
   static void beginStep(size_t number, size_t count, std::optional<double> secondsLeft);
   static void endSteps();
-  /// The step as text: " (2/8, about 1.2 h left in all)"; "" if no step was declared.
+  /// The step of the longer task as text: " (2/8, about 1.2 h left in all)"; "" if no step was declared.
   static std::string stepText();
 
 private:
   using Clock = std::chrono::steady_clock;
-  /// True if it is time to print a line.
+  /// True if it is time to print a line of progress.
   bool isDue();
   void show(const std::string &line);
 

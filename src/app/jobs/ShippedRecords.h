@@ -14,34 +14,35 @@
 
 namespace lathe::jobs {
 
-/// The environment variable that disables records in all compilations, and shipped models in all searches.
+/// The environment variable that disables tuning records in all compilations, and shipped models in all searches.
 constexpr const char *noRecordsVariable = "LATHE_NO_RECORDS";
 /// True if the environment variable `variable` is set and not empty.
 bool isSet(const char *variable);
-/// Prints on stderr which records are missing and why, once per command.
+/// Prints on stderr which tuning records are missing and why, once per command.
 void sayWithoutRecords(const std::string &records, const Error &error);
 
-/// Paths of all archives, sorted; empty if the folder is missing.
+/// Paths of all archives of shipped records, sorted; empty if their folder is missing.
 std::vector<std::string> shippedArchives();
-/// File name of the archive for a kind of machine: "znver4-1d0c4c1e.jsonl".
+/// File name of the archive of shipped records for a kind of machine: "znver4-1d0c4c1e.jsonl".
 std::string archiveName(const std::string &machine);
-/// A text with the names, sizes and times of all archives; "" if there are none. Equal texts mean equal records.
+/// A text with the names, sizes and times of all archives of shipped records; "" if there are none. Equal texts mean
+/// equal records.
 std::string shippedIdentity();
 
 /// True if this version of lathe knows the algorithm of the schedule, in the schedule's version, and its parameters.
 bool isDeclared(const std::string &schedule);
 
-/// The shipped records for one kind of machine.
+/// The tuning records that come with lathe for one kind of machine.
 class ShippedRecords {
 public:
-  /// Reads the archive for `machine`, a Target::key. Has no records if there is no archive. Throws Error for a damaged
-  /// archive.
+  /// Reads the archive of shipped records for `machine`, a Target::key. Has no records if there is no archive. Throws
+  /// Error for a damaged archive.
   explicit ShippedRecords(const std::string &machine);
-  /// Reads the archive for a kind of machine. Returns nothing with LATHE_NO_RECORDS in the environment, or for a
-  /// damaged archive, which is reported on stderr.
+  /// Reads the archive of shipped records for a kind of machine. Returns nothing with LATHE_NO_RECORDS in the
+  /// environment, or for a damaged archive, which is reported on stderr.
   static std::optional<ShippedRecords> ofMachine(const std::string &machine);
-  /// Returns the record of a task if its verdict is `faster` and its schedule is declared (isDeclared); otherwise
-  /// nothing.
+  /// Returns the shipped record of a task if its verdict is `faster` and its schedule is declared (isDeclared);
+  /// otherwise nothing.
   std::optional<store::TuningRecord> find(const std::string &task) const;
 
 private:

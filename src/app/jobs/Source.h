@@ -1,4 +1,4 @@
-// A model as a graph in memory, and the options of the compiler for it.
+// A model as a graph in memory, and the compiler's options for it.
 #pragma once
 
 #include "compile/Compile.h"
@@ -14,25 +14,25 @@
 
 namespace lathe::jobs {
 
-/// A model in memory with its context.
+/// A model in memory as an MLIR module with its context.
 struct Source {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  uint64_t fileBytes = 0; // of all files of the model; of a zoo network those of its constants
+  uint64_t fileBytes = 0; // bytes of all files of the model; of a zoo network, bytes of its constants
 };
 
 /// Builds or imports `flags.model`. Diagnostics of the IR parser and verifier become an Error. The
 /// graph and weights of a zoo network are hashed into the module attribute nn.content.
 Source loadSource(const ModelOptions &flags);
-/// Like loadSource. Where nodes are not supported, `issues` receives them, and the model is without them
-/// (ImportOptions::leaveOut). Throws the UnsupportedError where nothing is left.
+/// Builds or imports a model like loadSource, but leaves out nodes that are not supported (ImportOptions::leaveOut);
+/// `issues` receives them. Throws the UnsupportedError if no node is left.
 Source loadPart(const ModelOptions &flags, std::vector<ImportIssue> &issues);
-/// How the flags say that a file is imported.
+/// The options of the importer that follow from the job's model options.
 ImportOptions importOptions(const ModelOptions &flags);
-/// Source text of a package compiled from it: "zoo:resnet50@83a1...", or the name of a file.
+/// Text about the source in a package compiled from it: "zoo:resnet50@83a1...", or the name of a file.
 std::string sourceText(const ModelOptions &flags, const Source &source);
 
-/// Options of the compiler from the flags; `progress` may be null.
+/// The options of the compiler that follow from the job's model options; `progress` may be null.
 CompileOptions compileOptions(const ModelOptions &flags, Progress *progress);
 
 } // namespace lathe::jobs

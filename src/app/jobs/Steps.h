@@ -1,4 +1,4 @@
-// Consecutive runs with states between them: --steps and --state.
+// Consecutive runs of a model with states between them, for the flags --steps and --state.
 #pragma once
 
 #include "jobs/Inputs.h"
@@ -6,22 +6,22 @@
 
 namespace lathe::jobs {
 
-/// An output of a run that is an input of the next one.
+/// A state: an output of a run that is an input of the next run.
 struct StatePair {
   size_t input = 0, output = 0; // index of the input port; index of the output port
-  int64_t max = 0;              // room that the state gets (Context::keepState)
+  int64_t max = 0;              // room for growth of the state (Context::keepState)
 };
 
 struct StepOptions {
   int64_t steps = 1;
-  std::vector<std::string> states; // "past=present", "past_*=present_*:max=1024"
+  std::vector<std::string> states; // values of --state: "past=present", "past_*=present_*:max=1024"
 
-  /// True if anything but one plain run was asked for.
+  /// True if the user asked for anything but one run without states.
   bool given() const { return steps != 1 || !states.empty(); }
 };
 
-/// The pairs that --state names, with every input that a `*` matches. Throws Error for a text of another form, for
-/// names that are not ports, and for a port in two pairs.
+/// Returns the states that --state names, with every input that a `*` matches. Throws Error for a text of another
+/// form, for names that are not ports, and for a port in two pairs.
 std::vector<StatePair> statePairs(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs,
                                   const std::vector<std::string> &texts);
 
@@ -33,8 +33,8 @@ public:
   StepInputs(std::span<const runtime::Port> ports, std::vector<StatePair> pairs, const InputOptions &flags,
              const std::vector<std::string> &shapes, int64_t steps);
 
-  /// Sets the inputs of `step` in `context`, which keeps the states. The first step also sets given states; later steps
-  /// set all inputs except states.
+  /// Sets the inputs of step number `step` in `context`, which keeps the states. The first step also sets given
+  /// states; later steps set all inputs except states.
   void set(runtime::Context &context, int64_t step) const;
 
 private:

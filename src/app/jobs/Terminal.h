@@ -16,7 +16,8 @@ int outputError();
 
 /// Prints one line on standard error; control characters are escaped.
 void say(std::string_view line);
-/// Like `say`, but only once for a command and its child processes. The environment variable `variable` remembers it.
+/// Prints one line like `say`, but only once for a command and its child processes. The environment variable
+/// `variable` remembers that it was printed.
 void sayOnce(const char *variable, std::string_view line);
 
 } // namespace lathe::jobs

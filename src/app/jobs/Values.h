@@ -14,15 +14,15 @@
 
 namespace lathe::jobs {
 
-/// Collects the arrays of an archive that make up sequences and optional inputs.
+/// Collects the arrays of an .npz archive that make up inputs which are sequences and optionals.
 class ValueParts {
 public:
   explicit ValueParts(std::span<const runtime::Port> ports) : ports(ports) {}
-  /// Keeps `array` and returns true if it is a part of an input. Throws Error, beginning with `file`, if it is given
-  /// twice.
+  /// Keeps `array` and returns true if it is a part of an input, by its name `member` in the archive. Throws Error,
+  /// beginning with `file`, if the part is given twice.
   bool take(const std::string &member, const NpyArray &array, const std::string &file);
-  /// The inputs that the arrays make up. Throws Error if tensors of a sequence are missing, or if there are both
-  /// `empty` and tensors.
+  /// The inputs that the collected arrays make up, by name. Throws Error if tensors of a sequence are missing, or if
+  /// there are both `empty` and tensors.
   std::map<std::string, Value> values(const std::string &file) const;
 
 private:
@@ -34,12 +34,13 @@ private:
   std::map<std::string, Parts> found;
 };
 
-/// An array of the archive that is written.
+/// An array of the .npz archive that is written.
 struct ValueArray {
   std::string name;
   Tensor tensor;
 };
-/// The arrays that stand for a value called `name`. Throws Error for tensors of a type that NumPy does not have.
+/// The arrays of an .npz archive that stand for a value called `name`. Throws Error for tensors of a type that NumPy
+/// does not have.
 std::vector<ValueArray> arraysOf(const std::string &name, const Value &value);
 
 /// A value as text for messages: "a sequence of 3 tensors: f32 2x3, ...".

@@ -1,4 +1,4 @@
-// Variants of a package (`lathe compile --specialize`).
+// Variants of a package: plans for fixed extents (`lathe compile --specialize`).
 #pragma once
 
 #include "runtime/plan/Program.h"

@@ -1,4 +1,4 @@
-// The addresses that a server prints.
+// Finds the addresses that `lathe serve` prints.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace lathe::serve {
 
-/// True for 0.0.0.0 and ::, which stand for all addresses of the machine and cannot be opened in a browser.
+/// True if `host` is 0.0.0.0 or ::, which stand for all addresses of the machine and cannot be opened in a browser.
 bool isEveryAddress(const std::string &host);
 
 /// An address of a network interface that is up.
 struct InterfaceAddress {
-  std::string text; // address in numbers: "192.168.1.20", "fd00::1"
+  std::string text; // IP address in numbers: "192.168.1.20", "fd00::1"
   bool version6 = false;
 };
 std::vector<InterfaceAddress> interfaceAddresses();

@@ -1,4 +1,5 @@
-// Follows a store for all clients: one connection and one thread, which polls while there are listeners.
+// Follows the changes of a store for all clients of `lathe serve`: one connection and one thread, which polls while
+// there are listeners.
 #pragma once
 
 #include "store/ReadOnly.h"
@@ -14,15 +15,15 @@ public:
   /// Opens the store to follow. Throws the errors of store::openReadOnly.
   explicit Follower(std::string path);
 
-  /// Polls the store and returns the present position: a text that stays equal until something changes.
+  /// Polls the store and returns its present position: a text that stays equal until the store changes.
   std::string position();
-  /// Number of clients that listen for events now.
+  /// Number of clients that listen for events at present.
   int listeners() const;
 
   /// The events for one client: the changes of the store after a position.
   class Events {
   public:
-    /// `from` may be a position of an earlier server; everything counts as changed for an unknown position.
+    /// `from` may be a position of an earlier server process; for an unknown position everything counts as changed.
     Events(Follower &follower, const std::string &from);
     ~Events();
     /// Waits for the next event and returns it in the form of server-sent events. After some seconds without a change
@@ -43,7 +44,7 @@ private:
   struct Entry {
     nlohmann::json document; // what clients get about the experiment; null: the experiment is gone
     std::optional<store::Owner> owner;
-    uint64_t revision = 0; // revision of the experiment's last change
+    uint64_t revision = 0; // number of the revision in which the experiment changed last
   };
 
   void look();
@@ -51,11 +52,12 @@ private:
   std::string positionText(uint64_t revision) const;
   nlohmann::json changesAfter(uint64_t revision) const;
 
-  const std::string path, run_; // path of the store; name of this run, which tells this server from earlier ones
-  mutable std::mutex mutex;     // protects the members from here to `waiting`
+  // path of the store; name of this run, which distinguishes this server from earlier ones
+  const std::string path, run_;
+  mutable std::mutex mutex; // protects the members from here to `waiting`
   std::condition_variable changed, wanted;
   std::map<std::string, Entry> experiments; // experiments by uuid
-  std::string trouble;                      // why the store cannot be read now; "": it can
+  std::string trouble;                      // the reason why the store cannot be read at present; "": it can
   uint64_t revision = 1, troubleRevision = 0;
   int waiting = 0;
 

@@ -19,7 +19,7 @@ struct Request {
   std::string method, path; // "GET"; decoded, without the query
   std::multimap<std::string, std::string> parameters;
   std::multimap<std::string, std::string> headers; // names in lower case
-  /// The first parameter of the query, or header, with this name; "" if there is none.
+  /// The first parameter of the query, or the first header, with this name; "" if there is none.
   std::string parameter(const std::string &name) const;
   std::string header(const std::string &name) const;
 };
@@ -27,26 +27,28 @@ struct Request {
 struct Answer {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
-  std::shared_ptr<const std::string> body;                       // null: none
-  std::vector<std::pair<std::string, std::string>> headers = {}; // headers besides those that every answer has
-  /// Set for a stream instead of a body: returns its next piece, and no value at the end of the stream. The server
-  /// notices a closed connection only between two pieces, so an endless stream must return "" after some seconds.
+  std::shared_ptr<const std::string> body; // null: the answer has no body
+  // headers in addition to those that every answer has
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  /// Function for an answer that is a stream instead of a body: returns the stream's next piece, and no value at its
+  /// end. The server notices a closed connection only between two pieces, so an endless stream must return "" after
+  /// some seconds.
   std::function<std::optional<std::string>()> next = {};
 };
 /// Makes an answer whose body is a text.
 Answer textAnswer(int status, const std::string &text);
 
-/// Answers a request. Several threads call the function at the same time.
+/// Function that answers a request. Several threads call it at the same time.
 using Handler = std::function<Answer(const Request &request)>;
 
 struct Limits {
-  int connections = 64;           // open connections; with more, a request is answered with 503
-  size_t lineBytes = 8000;        // bytes of the request line
-  size_t headBytes = 16384;       // bytes of request line and headers together
-  int headLines = 64;             // number of headers
-  int headSeconds = 10;           // seconds from the first byte of a head to its last
-  int idleSeconds = 15;           // seconds between two requests of a connection
-  int stalledSeconds = 15;        // seconds in which a client takes no part of an answer
+  int connections = 64;           // number of open connections; with more, a request is answered with 503
+  size_t lineBytes = 8000;        // largest number of bytes of the request line
+  size_t headBytes = 16384;       // largest number of bytes of request line and headers together
+  int headLines = 64;             // largest number of headers
+  int headSeconds = 10;           // largest number of seconds from the first byte of a head to its last
+  int idleSeconds = 15;           // largest number of seconds between two requests of a connection
+  int stalledSeconds = 15;        // largest number of seconds in which a client takes no part of an answer
   int requestsOfConnection = 200; // number of requests after which a connection is closed
 };
 
@@ -55,8 +57,8 @@ public:
   HttpServer(Handler handler, const Limits &limits);
   ~HttpServer();
 
-  /// Listens on an address, "127.0.0.1" or "::1", and returns the port; port 0 chooses a free one. Throws Error with
-  /// the reason, such as a port in use.
+  /// Listens on an IP address, such as "127.0.0.1" or "::1", and returns the port; port 0 chooses a free port. Throws
+  /// Error with the reason, such as a port in use.
   int listen(const std::string &host, int port);
   /// Accepts connections and answers requests until the process ends.
   [[noreturn]] void run();

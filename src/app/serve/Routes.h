@@ -16,22 +16,22 @@
 
 namespace lathe::serve {
 
-/// A report of more points than this is sent in pieces: first the part before the data, then the data.
+/// Number of points above which a report is sent in pieces: first the part of the page before the data, then the data.
 constexpr size_t pointsAtOnce = 2000;
 
 struct Service {
   std::string store;   // path or URL of the store
   std::string version; // version of lathe
-  /// Returns a function that gives the ceilings of the platforms of a store. The store must outlive the result.
+  /// Makes a function that gives the ceilings of the platforms of a store. The store must outlive the result.
   std::function<report::CeilingsOf(store::Store &store)> ceilings;
-  int mostListeners = 32; // largest number of open streams of events
+  int mostListeners = 32; // largest number of open event streams
 };
 
 class Routes {
 public:
   Routes(Service service, Access access, Page page, Follower &follower);
 
-  /// Answers a request. Several threads call it at the same time.
+  /// Answers a request of a client. Several threads call it at the same time.
   Answer answer(const Request &request);
 
 private:
@@ -55,9 +55,11 @@ private:
   Access access;
   Page page;
   Follower &follower;
-  std::counting_semaphore<> workers{2}; // documents being made: each may need a processor for seconds
-  std::mutex keeping;                   // protects `kept`
-  std::vector<Made> kept;               // the newest documents: several clients that follow one run get the same one
+  // limits the documents made at the same time: each may need a processor for seconds
+  std::counting_semaphore<> workers{2};
+  std::mutex keeping; // protects `kept`
+  // the newest documents, so that several clients that follow one run get the same document
+  std::vector<Made> kept;
 };
 
 } // namespace lathe::serve

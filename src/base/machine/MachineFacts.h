@@ -19,10 +19,10 @@ namespace lathe {
 
 /// Where a fact about the machine comes from.
 enum class FactSource {
-  generic,  // from the table's row for all CPUs of an instruction set
-  table,    // from the CPU's row in the table: published figures
+  generic,  // from the row in the table for all CPUs of an instruction set
+  table,    // from the CPU's row in the table, which has published figures
   measured, // measured by `lathe machine` on this machine
-  fitted,   // from the CPU's row in the table: fitted to the order of timed schedules on that CPU
+  fitted,   // from the CPU's row in the table; fitted to the order of timed schedules on that CPU
   system,   // reported by the operating system
   file,     // read from the file of --machine
 };
@@ -38,42 +38,42 @@ struct CacheFacts {
 };
 
 struct MachineFacts {
-  std::string cpu;                   // LLVM's name of the CPU: "sapphirerapids"
-  std::string architecture;          // LLVM's name of the instruction set: "x86_64", "aarch64"
+  std::string cpu;                   // LLVM's name of the CPU, such as "sapphirerapids"
+  std::string architecture;          // LLVM's name of the instruction set, such as "x86_64", "aarch64"
   std::vector<std::string> features; // usable features among knownFeatures(architecture), sorted
   int cores = 0;                     // physical cores that a process may use; 0: unknown
-  int threadsPerCore = 1;            // logical CPUs of one core
+  int threadsPerCore = 1;            // number of logical CPUs of one core
   std::vector<CacheFacts> caches;    // data and unified caches, innermost first; at least one
   double memoryBytesPerCycle = 0;    // rate at which one core reads memory, in bytes per core cycle
-  int fmaPerCycle = 2;               // multiply-adds of the widest fp32 vectors that start per cycle
-  double bf16PerCycle = 0;           // products of bf16 pairs (vdpbf16ps) that start per cycle; 0: not supported
-  int fmaLatency = 4;                // latency of a multiply-add in cycles
+  int fmaPerCycle = 2;               // number of multiply-adds of the widest fp32 vectors that start per cycle
+  double bf16PerCycle = 0; // number of products of bf16 pairs (vdpbf16ps) that start per cycle; 0: not supported
+  int fmaLatency = 4;      // latency of a multiply-add in cycles
   /// Cost of prefetching a byte of weights, as a share (0 to 1) of the wait for a byte that is not prefetched.
   /// Multiplications hide the rest of the wait.
   double readAheadCost = 1;
   FactSource cpuFrom = FactSource::generic, featuresFrom = FactSource::generic, coresFrom = FactSource::generic,
              memoryFrom = FactSource::generic, fmaFrom = FactSource::generic, readAheadFrom = FactSource::generic;
 
-  /// Capacity of cache `level` (0: innermost) for one core in bytes: the capacity of an instance divided by the number
-  /// of its cores. Levels beyond the last cache count as the last cache.
+  /// Capacity of the cache at `level` (0: innermost) for one core in bytes: the capacity of an instance divided by the
+  /// number of its cores. Levels beyond the last cache count as the last cache.
   double bytesPerCore(size_t level) const;
-  /// Bytes per cycle that one core reads from cache `level`. Levels beyond the last cache count as the last cache.
+  /// Bytes per cycle that one core reads from the cache at `level`. Levels beyond the last cache count as the last
+  /// cache.
   double readRate(size_t level) const;
-  /// The caches and the memory, as predictions of waits see them. The innermost cache counts with half its capacity,
-  /// because other data passes through it meanwhile and fills the other half.
+  /// The levels of caches and memory with which waits are predicted. The innermost cache counts with half its
+  /// capacity, because other data passes through it meanwhile and fills the other half.
   MemoryLevels memoryLevels() const;
   /// Index of the innermost cache that several cores share. If no cache is shared: the number of caches, which stands
   /// for memory.
   size_t sharedLevel() const;
 
-  /// Sizes and sharing of the caches: "L1=48K/1 L2=2M/1 L3=105M/32" (capacity / logical CPUs that
-  /// share it).
+  /// Sizes and sharing of the caches as text: "L1=48K/1 L2=2M/1 L3=105M/32" (capacity / logical CPUs that share it).
   std::string cachesText() const;
-  /// CPU name and cachesText(): "sapphirerapids L1=48K/1 L2=2M/1". Target::key adds the features.
+  /// CPU name and cachesText() as text: "sapphirerapids L1=48K/1 L2=2M/1". Target::key adds the features.
   std::string identity() const { return cpu + " " + cachesText(); }
 };
 
-/// One fact as a row for people: its name, its value with unit, and its source.
+/// A fact about the machine as a row for users: its name, its value with unit, and its source.
 struct FactRow {
   std::string fact, value, source;
 };
@@ -93,12 +93,12 @@ const std::vector<std::string> &knownFeatures(const std::string &architecture);
 MachineFacts machineFromTable(const std::string &cpu, const std::string &architecture,
                               const std::vector<std::string> &features, const std::vector<CacheFacts> &caches = {});
 
-/// The facts as a JSON object in the form of a --machine file. Rates are "read_bytes_per_cycle"; the source of each
-/// value is beside the value.
+/// The facts about a machine as a JSON object in the form of a --machine file. Rates are "read_bytes_per_cycle"; the
+/// source of each value is beside the value.
 nlohmann::json toJson(const MachineFacts &machine);
-/// Parses the text of a file: the object of toJson, alone or as "facts" in the output of `lathe
-/// machine --json`. "cpu" and "architecture" are required; other missing facts come from the table.
-/// Throws Error beginning with `fileName` for another form, an unknown key and an impossible value.
+/// Parses the text of a --machine file: the object that toJson makes, alone or as "facts" in the output of `lathe
+/// machine --json`. "cpu" and "architecture" are required; other missing facts come from the table. Throws Error
+/// beginning with `fileName` for another form, an unknown key and an impossible value.
 MachineFacts parseMachineFacts(const std::string &text, const std::string &fileName);
 
 } // namespace lathe

@@ -9,14 +9,14 @@ namespace lathe {
 std::string firstLine(const std::string &path);
 
 struct SystemFacts {
-  std::string name;                  // name of the CPU as the system spells it: "AMD EPYC 9755"
-  std::string architecture;          // name of the instruction set: "x86_64"
+  std::string name;                  // name of the CPU as the system spells it, such as "AMD EPYC 9755"
+  std::string architecture;          // name of the instruction set, such as "x86_64"
   std::vector<std::string> features; // LLVM's names of the CPU features in /proc/cpuinfo that matter to schedules
-  std::string vendor;                // x86: vendor of the CPU, "AuthenticAMD"
-  int family = 0, model = 0;         // x86: from CPUID; 0: unknown
-  int cpu = 0;                       // first logical CPU that this process may use; `caches` are its caches
-  int cores = 0;                     // physical cores that this process may use
-  int hardwareThreads = 0;           // logical CPUs that this process may use
+  std::string vendor;                // on x86: vendor of the CPU, such as "AuthenticAMD"
+  int family = 0, model = 0;         // on x86: family and model of the CPU from CPUID; 0: unknown
+  int cpu = 0;             // number of the first logical CPU that this process may use; `caches` are its caches
+  int cores = 0;           // number of physical cores that this process may use
+  int hardwareThreads = 0; // number of logical CPUs that this process may use
   int threadsPerCore = 1;
   std::vector<CacheFacts> caches; // caches of `cpu` without rates; empty if the system does not report them
 
@@ -30,15 +30,14 @@ inline constexpr const char *kernelCpus = "/sys/devices/system/cpu";
 /// CPUs. Tests pass other places.
 SystemFacts systemFacts(const std::string &cpus = kernelCpus, const std::string &cpuinfo = "/proc/cpuinfo");
 
-/// Read rates of one core, as measured by `lathe machine`.
+/// Rates at which one core reads from caches and memory, as measured by `lathe machine`.
 struct MeasuredRates {
   std::string identity; // SystemFacts::identity() of the measured machine
-  /// Bytes per core cycle: one rate for each cache, innermost first, then the rate of memory.
+  /// Read rates in bytes per core cycle: one for each cache, innermost first, then that of memory.
   std::vector<double> readBytesPerCycle;
 };
 nlohmann::json toJson(const MeasuredRates &rates);
-/// Reads the rates from the record of `lathe machine` at `path`; empty rates if there is no such
-/// record.
+/// Reads the measured rates from the record of `lathe machine` at `path`; without such a record the rates are empty.
 MeasuredRates readMeasuredRates(const std::string &path);
 /// Compares measured rates (as in MeasuredRates) with the table's facts of the machine. Returns the reason if they
 /// cannot be rates of this machine: the innermost cache reads slower than memory, or a rate is far below (or absurdly

@@ -1,5 +1,5 @@
-// A child process with three pipes: start, limits, transfer of bytes, end and reaping. Base of
-// Worker.h and Run.h, which other rooms use.
+// A child process with three pipes: start, limits, transfer of bytes, end and reaping. The base of Worker.h and
+// Run.h, which other rooms use.
 #pragma once
 
 #include "process/Failure.h"
@@ -23,27 +23,27 @@ struct Command {
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment;
   std::string directory; // working directory of the child; "": the directory of this process
-  /// Words put before the command to run it on another machine or in an emulator: {"ssh", "board"}, {"qemu-aarch64",
-  /// "-L", "/usr/aarch64-linux-gnu"}.
+  /// Words that stand before the command, so that it runs on another machine or in an emulator: {"ssh", "board"},
+  /// {"qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"}.
   std::vector<std::string> prefix;
-  /// True if the prefix passes the rest to a shell as one text (ssh, sh -c). Directory, environment
-  /// and arguments are then quoted into that text.
+  /// True if the prefix passes the rest of the command line to a shell as one text (ssh, sh -c). Directory,
+  /// environment and arguments are then quoted into that text.
   bool prefixIsShell = false;
 
   std::string str() const;
 };
 
-/// Limits on the resources of a process. Zero means unlimited.
+/// Limits on the resources of a child process. Zero means unlimited.
 struct Limits {
   double wallSeconds = 0; // largest time from start to end in seconds, paused time included
   double cpuSeconds = 0;  // largest CPU time in seconds; enforced by the kernel, rounded up to whole seconds
-  /// Largest resident memory; checked every 20 ms while a caller waits for the process, and at its end.
+  /// Largest resident memory in bytes; checked every 20 ms while a caller waits for the process, and at its end.
   int64_t residentBytes = 0;
-  /// Largest address space; enforced by the kernel: allocations beyond it fail in the process.
+  /// Largest address space in bytes; enforced by the kernel: allocations beyond it fail in the process.
   int64_t addressSpaceBytes = 0;
 };
 
-/// Resources that a process has used so far, or in total once it has ended.
+/// Resources that a child process has used so far, or in total once it has ended.
 struct Usage {
   double wallSeconds = 0;
   /// CPU time of the process and its living descendants. Once the process has ended: CPU time of the process and of the
@@ -63,18 +63,18 @@ struct Usage {
 class Child {
 public:
   static Result<std::unique_ptr<Child>> start(const Command &command, const Limits &limits);
-  /// Forks and runs `function` in the child. Bytes that the function writes to `descriptor` arrive in `output`; its
-  /// standard output and error go to `stderrTail`. The child then ends with the returned exit code, without running
-  /// destructors.
+  /// Forks this process and runs `function` in the child. Bytes that the function writes to `descriptor` arrive in
+  /// `output`; its standard output and error go to `stderrTail`. The child then ends with the exit code that
+  /// `function` returns, without running destructors.
   static Result<std::unique_ptr<Child>> fork(const std::string &who, const std::function<int(int descriptor)> &function,
                                              const Limits &limits);
   ~Child();
   Child(const Child &) = delete;
   Child &operator=(const Child &) = delete;
 
-  /// Transfers bytes (`input` to the child, output and stderr from it) until `done` returns true;
-  /// then returns nothing. Otherwise returns how the child ended: by itself, or killed because
-  /// `seconds` passed (negative: no limit) or a limit was exceeded. The child is then reaped.
+  /// Transfers bytes (`input` to the child, output and stderr from it) until `done` returns true; then returns
+  /// nothing. Otherwise returns how the child ended: by itself, or killed because `seconds` passed (negative: no
+  /// limit) or a limit was exceeded. The child is then reaped.
   std::optional<Failure> pump(double seconds, const std::function<bool()> &done);
   /// Kills and reaps the child. The Failure has the given kind and detail.
   Failure end(FailureKind kind, const std::string &detail);
@@ -83,8 +83,8 @@ public:
   Failure leave(double graceSeconds);
 
   void closeInput();
-  /// Stop and continue the whole process group. `stop` returns nothing once the process is stopped
-  /// or has ended, otherwise the reason why it still runs.
+  /// Stop and continue the whole process group of the child. `stop` returns nothing once the process is stopped or has
+  /// ended, otherwise the reason why it still runs.
   [[nodiscard]] std::optional<std::string> stop();
   void resume();
   bool alive() const { return pid > 0; }
@@ -95,7 +95,7 @@ public:
   std::string output; // bytes from the child's stdout that the caller has not removed yet
   std::string stderrTail;
   std::string who;
-  /// Time that a process gets to stop or end after a signal, in seconds.
+  /// Seconds that the process gets to stop or end after a signal.
   double signalGraceSeconds = 10;
   bool outputMayEnd = false; // true: a child may close its output and go on; false: it then has two seconds to exit
 
@@ -110,13 +110,13 @@ private:
   bool writeSome();
   bool readSome(int &descriptor, std::string &into, bool tail);
   bool overMemory();
-  /// Signals the group, and the process itself if it left the group. Returns false when neither can
-  /// be signalled.
+  /// Sends a signal to the child's process group, and to the process itself if it left the group. Returns false if
+  /// neither can be signalled.
   bool signalGroup(int signal) const;
   void watchOver(pid_t started);
 
   pid_t pid = 0;
-  std::optional<Cleanup> cleanup; // ends the process group if a signal ends this process
+  std::optional<Cleanup> cleanup; // ends the child's process group if a signal ends this process
   int stdinPipe = -1, stdoutPipe = -1, stderrPipe = -1;
   bool stopped = false;
   Limits limits;

@@ -1,4 +1,4 @@
-// Failures of worker processes as values. A failing worker never throws in its supervisor.
+// Failures of worker processes as values. A failing worker never causes an exception in its supervisor.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ enum class FailureKind {
   threw,          // the process reported an error (a forked function: an exception); `detail` has the text
 };
 
-/// The text of a kind in stored records and JSON: "crashed", "timed_out", ...
+/// The text of a kind of failure in stored records and JSON: "crashed", "timed_out", ...
 std::string_view name(FailureKind kind);
 
 struct Failure {
@@ -33,8 +33,8 @@ struct Failure {
   std::string detail;
   std::string stderrTail; // the last kilobytes of the standard error of the process
 
-  /// One line: "'lathe-runner-onnxruntime' was ended by signal 11 (Segmentation fault); it last
-  /// said: ...".
+  /// The failure as one line: "'lathe-runner-onnxruntime' was ended by signal 11 (Segmentation fault); it last said:
+  /// ...".
   std::string message() const;
 };
 

@@ -12,7 +12,7 @@ struct Finished {
   Usage usage;
 };
 
-/// Runs a program to its end. Any exit code is a value; signals and exceeded limits are failures.
+/// Runs a program in another process to its end. Any exit code is a value; signals and exceeded limits are failures.
 Result<Finished> run(const Command &command, const Limits &limits = {}, const std::string &input = "");
 
 /// Runs `function` in a forked child and returns its text. An exception becomes the failure `threw`

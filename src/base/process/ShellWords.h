@@ -19,7 +19,7 @@ ShellWords splitShellWords(const std::string &text);
 /// Returns `word`, quoted for a shell if necessary.
 std::string shellQuoted(const std::string &word);
 
-/// Returns the words joined by spaces, each quoted if necessary.
+/// Returns `words` joined by spaces to a shell command, each quoted if necessary.
 std::string shellCommand(const std::vector<std::string> &words);
 
 } // namespace lathe::process

@@ -9,10 +9,9 @@
 
 namespace lathe::process {
 
-/// The folder "<TMPDIR>/lathe-<purpose>-XXXXXX". The destructor removes it, and so does a signal
-/// that ends the process (support/Interrupt.h). A killed process leaves its folder; the next object
-/// with this class removes it. The process holds a lock on the file `.lock` in the folder while it
-/// lives. Throws Error.
+/// A temporary folder "<TMPDIR>/lathe-<purpose>-XXXXXX". The destructor removes it, and so does a signal that ends the
+/// process (support/Interrupt.h). A killed process leaves its folder; the next object of this class removes it. The
+/// process holds a lock on the file `.lock` in the folder while it lives. Throws Error.
 class TemporaryDirectory {
 public:
   explicit TemporaryDirectory(const char *purpose);

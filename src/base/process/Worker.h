@@ -16,11 +16,11 @@ class Worker {
 public:
   static Result<Worker> start(const Command &command, const Limits &limits = {});
 
-  /// Sends a message and waits for the answer.
+  /// Sends the worker a message and waits for its answer.
   Result<nlohmann::json> request(const nlohmann::json &message, double timeoutSeconds);
   /// Waits for the next message from the worker. Skips blank lines.
   Result<nlohmann::json> receive(double timeoutSeconds);
-  /// Sends a message without waiting for an answer. May wait for space in the pipe.
+  /// Sends the worker a message without waiting for an answer. May wait for space in the pipe.
   std::optional<Failure> send(const nlohmann::json &message, double timeoutSeconds);
 
   /// Stop and continue the worker's process group (SIGSTOP, SIGCONT). `pause` returns when the
@@ -33,12 +33,12 @@ public:
   /// Closes the input of the worker and waits for its exit; kills it after `graceSeconds`. Returns
   /// the exit code, or the failure.
   Result<int> close(double graceSeconds);
-  /// Kills the worker at once.
+  /// Kills the worker process at once.
   void kill();
 
   bool alive() const;
   pid_t id() const { return child->id(); }
-  /// Sets the time to stop or end after a signal, in seconds (default 10).
+  /// Sets the seconds that the worker gets to stop or end after a signal (default 10).
   void setSignalGrace(double seconds) { child->signalGraceSeconds = seconds; }
   Usage usage() const { return child->usage(); }
   std::string stderrTail() const { return child->stderrTail; }

@@ -9,8 +9,7 @@
 namespace lathe {
 
 std::string toBase64(std::span<const char> bytes);
-/// Decodes `text`. Throws Error for a character outside the alphabet and for an impossible length
-/// or padding.
+/// Decodes base64 text. Throws Error for a character outside the alphabet and for an impossible length or padding.
 std::vector<char> fromBase64(std::string_view text);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Open extents: the elements of a shape whose batch is not known yet (docs/architecture.md, Words).
+// Open extents: extents of a shape that are not known yet, such as the batch (docs/architecture.md, Words).
 //
 // A `Dim` is an integer polynomial over atoms in canonical form, so equal extents compare equal (N*56*4 == 4*N*56). An
 // atom is an input symbol ("N", bound when a model runs) or an opaque operation on polynomials (floor division,
@@ -25,25 +25,25 @@ public:
   Dim(int64_t constant);
   Dim(int constant) : Dim(static_cast<int64_t>(constant)) {}
 
-  /// The extent called `name`. Two symbols with the same name are the same extent.
+  /// The extent that is the symbol `name`. Two symbols with the same name are the same extent.
   static Dim symbol(std::string name);
 
   bool isConstant() const;
-  /// The value of a constant extent. The extent must be constant.
+  /// The number that a constant extent is. The extent must be constant.
   int64_t constant() const;
-  /// The value of a constant extent; `fallback` if the extent depends on a symbol.
+  /// The number that a constant extent is; `fallback` if the extent depends on a symbol.
   int64_t constantOr(int64_t fallback) const { return isConstant() ? constant() : fallback; }
 
-  /// The value of the polynomial; `lookup` returns the value of each symbol.
+  /// The value of the extent for given symbols; `lookup` returns the value of each symbol.
   int64_t evaluate(const std::function<int64_t(const std::string &)> &lookup) const;
 
-  /// Replaces each symbol for which `lookup` returns an extent by that extent.
+  /// Returns the extent with each symbol for which `lookup` returns an extent replaced by that extent.
   Dim substitute(const std::function<std::optional<Dim>(const std::string &)> &lookup) const;
 
   /// Appends the names of all symbols in this extent to `names`, without duplicates.
   void collectSymbols(std::vector<std::string> &names) const;
 
-  /// Text such as "N*56", "floordiv(N + 1, 2)" or "224". `parse` reads it back.
+  /// The extent as text, such as "N*56", "floordiv(N + 1, 2)" or "224". `parse` reads it back.
   std::string str() const;
   static Dim parse(const std::string &text);
 
@@ -54,16 +54,16 @@ public:
   friend Dim ceilDiv(const Dim &a, const Dim &b);
   friend Dim minimum(const Dim &a, const Dim &b);
   friend Dim maximum(const Dim &a, const Dim &b);
-  /// True when the canonical forms are equal. Extents with different canonical forms may still have
-  /// equal values.
+  /// True if the canonical forms of two extents are equal. Extents with different canonical forms may still have equal
+  /// values.
   friend bool operator==(const Dim &a, const Dim &b) { return a.str() == b.str(); }
 
-  /// The quotient if the division is exact, because `divisor` is a number that divides every coefficient or a common
-  /// factor of all terms; otherwise nothing.
+  /// The quotient of this extent and `divisor` if the division is exact, because `divisor` is a number that divides
+  /// every coefficient or a common factor of all terms; otherwise nothing.
   std::optional<Dim> dividedExactlyBy(const Dim &divisor) const;
 
 private:
-  /// From the text of an atom to the atom and its power.
+  /// A product of powers of atoms: by the text of an atom, the atom and its power.
   using Monomial = std::map<std::string, std::pair<std::shared_ptr<const DimAtom>, int>>;
   struct Term {
     Monomial factors;
@@ -80,11 +80,11 @@ private:
 
 using Dims = std::vector<Dim>;
 
-/// Product of all extents (1 for a scalar).
+/// Product of a tensor's extents (1 for a scalar).
 Dim product(std::span<const Dim> dims);
-/// The extents as text: "1x3x224x224", "Nx3x224x224".
+/// A tensor's extents as text: "1x3x224x224", "Nx3x224x224".
 std::string str(std::span<const Dim> dims);
-/// True when every extent is constant. Then `constants` returns the values.
+/// True if every extent of a tensor is constant. Then `constants` returns the numbers.
 bool allConstant(std::span<const Dim> dims);
 std::vector<int64_t> constants(std::span<const Dim> dims);
 Dims toDims(std::span<const int64_t> dims);

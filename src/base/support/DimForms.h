@@ -14,9 +14,9 @@ Dim broadcastDim(const Dim &a, const Dim &b);
 /// number, so that the axis broadcasts if its extent is 1 in a run.
 Dim varies(const Dim &extent);
 
-/// Returns a polynomial that is never above `extent`, if all symbols are at least 0. A floor division by a constant
-/// that divides its coefficient is replaced by its lower bound, or by its upper bound where the coefficient is
-/// negative.
+/// Returns a lower bound of an open extent: a polynomial that is never above `extent`, if all symbols are at least 0.
+/// A floor division by a constant that divides its coefficient is replaced by its lower bound, or by its upper bound
+/// where the coefficient is negative.
 Dim lowerBound(const Dim &extent);
 
 } // namespace lathe

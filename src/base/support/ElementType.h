@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-/// Values are stored in packages: append only, never renumber.
+/// The type of a tensor's elements. The numbers are stored in packages: append only, never renumber.
 enum class ElementType : uint8_t {
   invalid = 0,
   f32 = 1,
@@ -29,23 +29,23 @@ enum class ElementType : uint8_t {
   f8e4m3fnuz = 16,
   f8e5m2 = 17,
   f8e5m2fnuz = 18,
-  i4 = 19, // sub-byte types pack two elements in a byte, first element in the low nibble (ONNX)
+  i4 = 19, // types below one byte pack two elements in a byte, the first element in the low nibble (ONNX)
   u4 = 20,
 };
 
-/// Bits one element occupies in memory; strings have none and return 0.
+/// Number of bits that one element occupies in memory; 0 for strings.
 unsigned bitWidth(ElementType type);
 
-/// Bytes that `elements` elements occupy, sub-byte types rounded up to whole bytes.
+/// Number of bytes that `elements` elements of a type occupy; types below one byte are rounded up to whole bytes.
 inline int64_t byteSize(ElementType type, int64_t elements) { return (elements * bitWidth(type) + 7) / 8; }
 
-/// The name of a type, as it is printed everywhere: "f32", "i64", "bool", ...
+/// The name of an element type, as it is printed everywhere: "f32", "i64", "bool", ...
 std::string_view name(ElementType type);
 
-/// Returns the type with this name; nothing for other texts.
+/// Returns the element type with this name; nothing for other texts.
 std::optional<ElementType> elementTypeFromName(std::string_view text);
 
-/// True for i8 and u8.
+/// True for the element types i8 and u8.
 inline bool isByte(ElementType type) { return type == ElementType::i8 || type == ElementType::u8; }
 bool isFloat(ElementType type);
 bool isSignedInteger(ElementType type);

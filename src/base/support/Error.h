@@ -1,4 +1,4 @@
-// User errors and step outcomes.
+// Errors of the user, and outcomes of steps that may decline.
 //
 // A wrong model, file or flag throws `Error`: one line that names the place, what was expected and
 // what was found. Programming mistakes are asserts and never see user input. A step that may
@@ -15,7 +15,7 @@
 
 namespace lathe {
 
-/// A one-line message for the user. When it reaches `main` the process exits with code 2.
+/// Error of the user, with a one-line message. When it reaches `main` the process exits with code 2.
 class Error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -32,7 +32,7 @@ template <class... Args> void require(bool condition, fmt::format_string<Args...
     throw Error(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// The reason why a step does not apply. This is not an error.
+/// The reason why a step does not apply, for an Outcome. This is not an error.
 struct NotApplicable {
   std::string reason;
 };

@@ -13,13 +13,13 @@
 
 namespace lathe {
 
-/// Numbers are stored in packages: append only.
+/// A relation between two extents, left and right. The numbers are stored in packages: append only.
 enum class Relation : uint8_t {
   equal = 0,      // left == right
   oneOrEqual = 1, // left == 1 or left == right: left broadcasts to right
   atLeast = 2,    // left >= right
   divides = 3,    // left == right, or left > 0 and right is a multiple of left
-  broadcasts = 4, // left == right, or either is 1
+  broadcasts = 4, // left == right, or one of them is 1
 };
 inline constexpr uint8_t relationCount = 5;
 
@@ -30,8 +30,8 @@ struct ExtentRule {
 
 bool holds(Relation relation, int64_t left, int64_t right);
 
-/// The expected relation as text for messages: "N equal to M", "N equal to 1 or 4", "N at least 1",
-/// "2*N a multiple of 4", "N equal to M, or either of them 1".
+/// The relation that a rule expects, as text for messages: "N equal to M", "N equal to 1 or 4", "N at least 1", "2*N a
+/// multiple of 4", "N equal to M, or either of them 1".
 std::string str(const ExtentRule &rule);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Reads and writes whole files, and reads archives. Errors name the file.
+// Reads and writes whole files. Errors name the file.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@ namespace lathe {
 /// Returns the content of a file. Throws Error ("x.npy: cannot open: No such file or directory").
 std::vector<char> readFile(const std::string &path);
 
-/// Writes a file. The file appears complete or not at all (support/PendingFile.h). Throws Error
-/// when any byte could not be written.
+/// Writes `bytes` to a file. The file appears complete or not at all (support/PendingFile.h). Throws Error if any byte
+/// could not be written.
 void writeFile(const std::string &path, std::span<const char> bytes);
 
 } // namespace lathe

@@ -32,7 +32,8 @@ private:
   uint64_t id;
 };
 
-/// Delays clean-ups while the object lives. Use it between creating a resource and registering the resource's removal.
+/// Delays the clean-ups after a signal while the object lives. Use it between creating a resource and registering the
+/// resource's removal.
 class HoldCleanups {
 public:
   HoldCleanups();

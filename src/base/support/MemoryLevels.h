@@ -8,14 +8,15 @@
 
 namespace lathe {
 
-/// A level of the memory hierarchy.
+/// A level of the memory hierarchy of a machine.
 struct MemoryLevel {
   double bytes = 0; // capacity for one core, in bytes
-  /// Cycles that one core waits for a byte; 0 for the innermost level, which computing never waits for.
+  /// Cycles that one core waits for a byte from this level; 0 for the innermost level, for which computing never
+  /// waits.
   double cyclesPerByte = 0;
 };
 
-/// The levels of a memory hierarchy, innermost first. The last one is memory, which holds everything.
+/// The levels of a machine's memory hierarchy, innermost first. The last level is memory, which holds everything.
 class MemoryLevels {
 public:
   MemoryLevels() = default;
@@ -32,8 +33,8 @@ public:
     return level;
   }
   /// Calls visit(level, share) for the levels that deliver a set of `bytes` bytes when it is read a second time.
-  /// `share` is the part of the set that comes from the level: as much as the level holds, while levels farther away
-  /// deliver the rest.
+  /// `share` is the part of the set that comes from the level: as much as the level holds; levels farther away deliver
+  /// the rest.
   template <class Visit> void eachShare(double bytes, const Visit &visit) const {
     double rest = 1;
     for (size_t level = 0; level < levels.size() && rest > 0; ++level) {
@@ -43,7 +44,7 @@ public:
       rest -= kept;
     }
   }
-  /// Mean cycles of waiting for each byte of a set of `bytes` bytes that is read a second time.
+  /// Mean number of cycles that a core waits for each byte of a set of `bytes` bytes that is read a second time.
   double cyclesPerByte(double bytes) const {
     double cycles = 0;
     eachShare(bytes, [&](size_t level, double share) { cycles += share * levels[level].cyclesPerByte; });

@@ -19,7 +19,7 @@ namespace lathe {
 struct NpyArray {
   ElementType type = ElementType::invalid;
   std::vector<int64_t> dims;
-  std::vector<char> data;           // elements, row-major and little-endian; booleans are 0 or 1
+  std::vector<char> data;           // elements in row-major order, little-endian; booleans are 0 or 1
   std::vector<std::string> strings; // elements in UTF-8 if the type is ElementType::string; `data` is then empty
 };
 
@@ -28,33 +28,34 @@ struct NpzMember {
   NpyArray array;
 };
 
-/// An array to write. `data` is row-major and little-endian; for strings it points at std::string elements in UTF-8.
+/// An array to write to a .npy file. `data` is row-major and little-endian; for strings it points at std::string
+/// elements in UTF-8.
 struct NpyView {
   ElementType type;
   std::span<const int64_t> dims;
   const void *data;
 };
 
-/// What the header of an array tells.
+/// The element type and extents of an array, which the header of its .npy file gives.
 struct NpyHeader {
   ElementType type = ElementType::invalid;
   std::vector<int64_t> dims;
 };
 
-/// Decides which members of an archive are read: returns true for a member to read. It is called with the name (without
-/// ".npy") and the header of each member before the member is unpacked, and may throw Error. Empty: every member is
-/// read.
+/// Function that decides which members of an .npz archive are read: returns true for a member to read. It is called
+/// with the name (without ".npy") and the header of each member before the member is unpacked, and may throw Error. An
+/// empty function means that every member is read.
 using NpzWanted = std::function<bool(const std::string &name, const NpyHeader &header)>;
 
 NpyArray readNpy(const std::string &path);
 std::vector<NpzMember> readNpz(const std::string &path, const NpzWanted &wanted = {});
-/// Parse .npy and .npz from memory. Messages use `name` as the name of the file.
+/// Parse an .npy (.npz) file from memory. Messages use `name` as the name of the file.
 NpyArray parseNpy(std::span<const char> bytes, const std::string &name);
 std::vector<NpzMember> parseNpz(std::span<const char> bytes, const std::string &name, const NpzWanted &wanted = {});
 /// Reads the header of a .npy file of `fileBytes` bytes from its first bytes, `beginning`. Throws Error if the header
 /// describes an array of another size, or if memory is too small for the file.
 NpyHeader parseNpyHeader(std::span<const char> beginning, uint64_t fileBytes, const std::string &name);
-/// Number of bytes at the beginning of a file that suffice for `parseNpyHeader`.
+/// Number of bytes at the beginning of a .npy file that suffice for `parseNpyHeader`.
 constexpr size_t mostNpyHeaderBytes = 12 + 65535;
 
 /// Returns the bytes of a .npy file: header and data. Throws Error for an element type that NumPy does not have.
@@ -62,11 +63,12 @@ std::vector<char> npyBytes(const NpyView &view);
 void writeNpy(const std::string &path, const NpyView &view);
 
 struct NpzEntry {
-  /// Name of the array, any text: writeNpz makes it safe (memberNames of support/zip/ArrayNames.h) and adds ".npy".
+  /// Name of the array in the archive, any text: writeNpz makes it safe (memberNames of support/zip/ArrayNames.h) and
+  /// adds ".npy".
   std::string name;
   NpyView view;
 };
-/// Writes a stored (not deflated) archive. Each member and the whole archive must be below 4 GiB.
+/// Writes arrays as a stored (not deflated) .npz archive. Each member and the whole archive must be below 4 GiB.
 void writeNpz(const std::string &path, std::span<const NpzEntry> entries);
 
 } // namespace lathe

@@ -18,8 +18,8 @@ namespace lathe {
 
 class PendingFile {
 public:
-  /// Creates the temporary file. Throws Error if `path` cannot be written or is an input, and if the file cannot be
-  /// created.
+  /// Creates a temporary file for the output `path`. Throws Error if `path` cannot be written or is an input, and if
+  /// the temporary file cannot be created.
   explicit PendingFile(std::string path);
   /// Removes the temporary file if `commit` was not called.
   ~PendingFile();
@@ -30,16 +30,16 @@ public:
   void write(std::string_view bytes) { write(bytes.data(), bytes.size()); }
   /// Writes all buffered bytes and closes the file. Throws Error on failure.
   void close();
-  /// Closes the file and renames it to its final name.
+  /// Closes the temporary file and renames it to its final name.
   void commit();
 
-  /// Throws Error if `path` cannot be written or is an input. Call it before long work.
+  /// Throws Error if the output `path` cannot be written or is an input. Call it before long work.
   static void check(const std::string &path);
   /// True if `path` is written directly: the standard output, a device or a pipe.
   static bool isStream(const std::string &path);
 
 private:
-  std::string path, target, temporary; // temporary is "" for streams
+  std::string path, target, temporary; // temporary: name of the temporary file; "" for streams
   std::string buffer;
   int descriptor = -1;
 

@@ -12,8 +12,8 @@
 
 namespace lathe {
 
-/// A quantisation: real = scale * (element - zero point). There is one scale and zero point, or one of each for every
-/// index of `axis`.
+/// The quantisation of a tensor: real = scale * (element - zero point). There is one scale and zero point for the
+/// tensor, or one of each for every index of `axis`.
 struct Quantization {
   std::vector<float> scales;
   std::vector<int64_t> zeroPoints; // zero points, one for each scale
@@ -21,8 +21,8 @@ struct Quantization {
   bool perChannel() const { return scales.size() > 1; }
   bool operator==(const Quantization &other) const = default;
 
-  /// The text form: "0.5 * (q - 3)", or by channel "0.5 * (q - 3), 0.25 * (q - 0) along axis 1". Floats have the fewest
-  /// digits that read back as the same number.
+  /// The quantisation as text: "0.5 * (q - 3)", or by channel "0.5 * (q - 3), 0.25 * (q - 0) along axis 1". Floats
+  /// have the fewest digits that read back as the same number.
   std::string str() const {
     std::string text;
     for (size_t i = 0; i < scales.size(); ++i)
@@ -30,7 +30,7 @@ struct Quantization {
     return perChannel() ? text + fmt::format(" along axis {}", axis) : text;
   }
 
-  /// Parses the text of `str`. Throws Error for any other text, and for a scale that is not a positive number.
+  /// Parses the text that `str` makes. Throws Error for any other text, and for a scale that is not a positive number.
   static Quantization parse(const std::string &text) {
     std::string_view rest = text;
     auto word = [&](std::string_view expected) {

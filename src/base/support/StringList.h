@@ -1,4 +1,4 @@
-// Lists of strings in one string: each element as its number of bytes, a colon and the bytes, "2:ab0:3:cde".
+// Encodes a list of strings in one string: each element as its number of bytes, a colon and the bytes, "2:ab0:3:cde".
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 namespace lathe {
 
 std::string joinStrings(std::span<const std::string> strings);
-/// Inverse of `joinStrings`. Throws Error for text of another form.
+/// Returns the list of strings that `joinStrings` encoded. Throws Error for text of another form.
 std::vector<std::string> splitStrings(std::string_view text);
 
 } // namespace lathe

@@ -12,11 +12,11 @@ namespace lathe {
 
 class UniqueNames {
 public:
-  /// `separator` is put between a name and its number: "conv_1", "conv:1".
+  /// `separator` stands between a name and its number: "conv_1", "conv:1".
   explicit UniqueNames(std::string_view separator) : separator(separator) {}
 
-  /// Returns `wanted`, or `wanted` with the smallest number that makes an unused name. Takes
-  /// constant time for any number of equal names.
+  /// Returns a name that was not returned before: `wanted`, or `wanted` with the smallest number that makes it new.
+  /// Takes constant time for any number of equal names.
   std::string take(const std::string &wanted) {
     if (taken.insert(wanted).second)
       return wanted;
@@ -38,7 +38,7 @@ public:
 private:
   std::string separator;
   std::unordered_set<std::string> taken;
-  std::unordered_map<std::string, int> numbers; // by wanted name: the largest number in use
+  std::unordered_map<std::string, int> numbers; // largest number in use, by wanted name
 };
 
 } // namespace lathe

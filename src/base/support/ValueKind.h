@@ -1,4 +1,4 @@
-// Kinds of values, shared by every room.
+// The kinds of values in a graph, shared by every room.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,8 @@
 
 namespace lathe {
 
-/// Values are stored in packages: append only, never renumber.
+/// The kind of a value: a tensor, a sequence or an optional. The numbers are stored in packages: append only, never
+/// renumber.
 enum class ValueKind : uint8_t {
   tensor = 0,
   sequence = 1,         // a sequence of tensors of one element type
@@ -14,7 +15,7 @@ enum class ValueKind : uint8_t {
   optionalSequence = 3, // a sequence or nothing
 };
 
-/// The kind in words, for messages: "a tensor", "a sequence", ...
+/// The kind of a value in words, for messages: "a tensor", "a sequence", ...
 constexpr std::string_view name(ValueKind kind) {
   constexpr std::string_view names[] = {"a tensor", "a sequence", "an optional tensor", "an optional sequence"};
   return names[static_cast<uint8_t>(kind)];

@@ -5,7 +5,7 @@
 
 namespace lathe {
 
-/// Thrown by a family or lowering that cannot compute a kernel function with any schedule, while it reads the function.
+/// Thrown by a kernel family or a lowering, while it reads a kernel function, if no schedule can compute the function.
 /// `readFacts` and `generate` convert it to NotApplicable.
 struct Declined {
   std::string reason;

@@ -37,7 +37,8 @@ struct TaskParts {
 /// program.
 std::optional<TaskParts> partsOfTask(const std::string &task);
 
-/// Returns the operator that determines the family of a kernel; null for a kernel of element-wise operators only.
+/// Returns the anchor of a kernel: the operator that determines its family; null for a kernel of element-wise
+/// operators only.
 mlir::Operation *anchorOf(mlir::func::FuncOp kernel);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Schedules from the tuning records of an archive.
+// A source of schedules (compile/ScheduleSource.h) that reads the tuning records of an archive.
 #pragma once
 
 #include "compile/ScheduleSource.h"
@@ -8,9 +8,9 @@
 
 namespace lathe {
 
-/// The schedules in an uncompressed archive for one kind of machine (`lathe records ship`, docs/records.md) that were
-/// faster than the default schedule. A kernel with open extents that has no record uses the record of the same kernel
-/// with extent 1. Throws Error as RecordArchive does.
+/// The schedules that were faster than the default schedule, from an uncompressed archive for one kind of machine
+/// (`lathe records ship`, docs/records.md). A kernel with open extents that has no record uses the record of the same
+/// kernel with extent 1. Throws Error as RecordArchive does.
 std::shared_ptr<const ScheduleSource> archiveSchedules(const std::string &path);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Shared by the sources of the compiler's C interface: errors as statuses, and options.
+// Parts that the sources of the compiler's C interface share: errors as status codes, and options.
 #pragma once
 
 #include "compile/Compile.h"
@@ -12,10 +12,10 @@
 
 namespace lathe::capi {
 
-/// Keeps `message` for lathe_compiler_last_error of this thread, and returns `status`.
+/// Keeps `message` for a later call of lathe_compiler_last_error on this thread, and returns `status`.
 lathe_status failed(lathe_status status, const std::string &message);
 
-/// Calls `body`. An exception becomes a status with a message.
+/// Calls `body`, the code of a C function. An exception becomes a status code with a message.
 template <class Body> lathe_status guarded(Body body) {
   try {
     return body();
@@ -35,9 +35,9 @@ struct Parsed {
   ImportOptions import;
 };
 
-/// Makes options from the C structure; null means default options.
+/// Makes the compiler's and the importer's options from the C structure; null means default options.
 Parsed parse(const lathe_compile_options *given);
-/// Returns the error in options that no version of this library accepts; "" if there is none.
+/// Returns the error in a C structure of options that no version of this library accepts; "" if there is none.
 std::string mistakeIn(const lathe_compile_options *given);
 
 } // namespace lathe::capi

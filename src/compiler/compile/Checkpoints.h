@@ -9,9 +9,10 @@
 namespace lathe {
 
 struct Checkpoint {
-  std::string node;       // last node before the cut, in the form that cutGraph takes
-  double flops = 0;       // operations of all nodes up to this one, itself included; symbols count as 1
-  bool separates = false; // true if later operators read no earlier result but this one, except inputs of the graph
+  std::string node; // last node before the cut, as cutGraph takes it
+  double flops = 0; // operations of all nodes up to this one, itself included; symbols count as 1
+  // true if later operators read no earlier result except this node's and the inputs of the graph
+  bool separates = false;
 };
 
 /// Returns the source nodes after which the network may be cut, in order of execution. Such a node has operators in
@@ -22,8 +23,8 @@ std::vector<Checkpoint> checkpoints(mlir::ModuleOp module);
 /// node's name. Returns "" if the scope has no checkpoint.
 std::string lastOfScope(mlir::ModuleOp module, const std::string &scope);
 
-/// Returns at most `count` checkpoints with `separates`, spread evenly over the operations of the network. Outputs of
-/// the graph are left out.
+/// Returns at most `count` checkpoints with `separates`, spread so that about equal numbers of operations lie between
+/// them. Outputs of the graph are left out.
 std::vector<Checkpoint> spreadCheckpoints(mlir::ModuleOp module, size_t count);
 
 } // namespace lathe

@@ -26,53 +26,55 @@
 namespace lathe {
 
 struct CompileProgress {
-  std::string what; // the part of the compilation: "passes", "kernels", "package"
+  std::string what; // the part of the compilation that runs: "passes", "kernels", "package"
   size_t done = 0, total = 0;
   double seconds = 0; // time since the start of compile()
 };
 
 struct CompileOptions : CompileChoices {
   CompileOptions() = default;
-  /// Takes over the choices and parses their texts about extents. Throws Error for malformed texts.
+  /// Takes over the user's choices and parses their texts about extents. Throws Error for malformed texts.
   explicit CompileOptions(CompileChoices choices);
 
   bool shareStorage = true; // sets PipelineOptions::shareStorage
-  /// Sources of schedules for kernels that have no schedule in the schedule file or in their own text. They are asked
-  /// in order; the prior is asked last.
+  /// Sources of schedules for kernels that have no schedule in the schedule file or in their own text. The sources are
+  /// asked in order; the prior (the choice by predicted cost) is asked last.
   std::vector<std::shared_ptr<const ScheduleSource>> schedules;
   /// Measured times of kernels. Where they are more reliable than predictions (docs/notes/layouts.md), they decide
   /// layouts, whether two convolutions share a kernel, and the order of images in a batch. Empty: predictions alone
   /// decide.
   MeasuredTimes measured;
   ExtentOptions extents;   // extents for which a model with symbols is compiled
-  int jobs = 1;            // number of threads that compile
-  std::string kernelCache; // folder of the cache of compile/KernelCache.h; "": no cache
-  /// Receives the progress; may be empty; called from compiler threads, one at a time.
+  int jobs = 1;            // number of threads that the compiler uses
+  std::string kernelCache; // folder of the cache of machine code (compile/KernelCache.h); "": no cache
+  /// Function that receives the progress of a compilation; may be empty; called from compiler threads, one at a time.
   std::function<void(const CompileProgress &)> progress;
 };
 
-/// What was compiled for one of ExtentOptions::variants.
+/// Figures of the plan for one of ExtentOptions::variants in a compiled package.
 struct VariantReport {
-  std::string extents; // values of the symbols, "N=8"
+  std::string extents; // values of the symbols in this variant, such as "N=8"
   int kernels = 0;
   std::vector<ReferenceUse> references;
 };
 
-/// A conversion between layouts that remains in the plan.
+/// A conversion between tensor layouts that remains in the compiled plan.
 struct LayoutConversion {
   std::string node;     // node whose result is converted; "": an input of the model is converted
   std::string from, to; // types before and after the conversion
-  std::string reader;   // an operator that reads the converted value; "": none does, the value is a result of the model
-  int64_t bytes = 0;    // bytes that the conversion reads and writes, with symbols at 1
-  double cycles = 0;    // predicted core cycles of one run of the conversion's kernel
+  // operator that reads the converted value; "": no operator does, the value is a result of the model
+  std::string reader;
+  int64_t bytes = 0; // bytes that the conversion reads and writes, with symbols at 1
+  double cycles = 0; // predicted core cycles of one run of the conversion's kernel
 };
 
-/// An operator that stays in the layout of the model, with the reason.
+/// An operator that stays in the layout of the model instead of a faster one, with the reason.
 struct UnconvertedOperator {
   std::string node, op, reason;
 };
 
-/// Figures of the general plan. Seconds, bytes and distinct kernels count for the whole package.
+/// Figures of a compilation. Seconds, bytes and distinct kernels count for the whole package, all other figures for
+/// the general plan.
 struct CompileReport {
   double seconds = 0, passSeconds = 0, codeSeconds = 0;
   uint64_t packageBytes = 0, constantBytes = 0, codeBytes = 0;
@@ -88,18 +90,19 @@ struct CompileReport {
   std::vector<UnconvertedOperator> unconverted;
   std::vector<ReferenceUse> references; // operators that run on reference implementations
   std::map<std::string, int> origins;   // number of kernels for each source of schedules (FoundSchedule::origin)
-  /// What passes declined, and schedules that were not used, one line each with the reason.
+  /// One line for each thing that a pass declined and for each schedule that was not used, with the reason.
   std::vector<std::string> notes;
   std::vector<VariantReport> variants;
-  std::vector<std::string> symbols;    // symbols in the extents of the inputs, with their ranges: "N from 1 to 64"
-  double flops = 0, compiledFlops = 0; // operations of one run, all and in compiled kernels, with open extents at 1
+  std::vector<std::string> symbols; // symbols in the extents of the inputs, with their ranges: "N from 1 to 64"
+  // operations of one run, all of them and those in compiled kernels; open extents count as 1
+  double flops = 0, compiledFlops = 0;
   std::string target;
 };
 
-/// Compiles `module` and writes the package to `outputPath`. The module is rewritten. Throws Error.
+/// Compiles `module` and writes the package to `outputPath`. Rewrites the module. Throws Error.
 CompileReport compile(mlir::ModuleOp module, const CompileOptions &options, const std::string &outputPath);
 
-/// Compiles `module` like compile, but stores the bytes of the package in `package`.
+/// Compiles `module` like compile(), but stores the bytes of the package in `package` instead of a file.
 CompileReport compileToBytes(mlir::ModuleOp module, const CompileOptions &options, std::vector<char> &package);
 
 /// Forms in which a module can be printed. graph: after the graph passes; kernels: after outlining; schedule: all
@@ -108,23 +111,25 @@ enum class Level { graph, kernels, schedule, loops, llvm, assembly };
 /// Parses "graph", "kernels", "schedule", "loops", "llvm" or "asm". Throws Error with the valid
 /// names.
 Level levelFromName(const std::string &name);
-/// Writes the module at `level` to `path`; the module is rewritten. Texts of graph and kernels can be compiled again;
-/// their weights are in a second file (ir/ModelText.h). A schedule text can be used as `schedule`. With an empty path,
-/// returns the text without large weights. `written` (may be null) receives the files written for graph and kernels.
+/// Writes the module at `level` to `path`; rewrites the module. Texts of the levels graph and kernels can be compiled
+/// again; their weights are in a second file (ir/ModelText.h). A text of the level schedule can be used as `schedule`.
+/// With an empty path, returns the text without large weights. `written` (may be null) receives the names of the files
+/// written at the levels graph and kernels.
 std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Level level, const std::string &path = "",
                       std::vector<nn::WrittenFile> *written = nullptr);
 
-/// Runs the passes and generates the loops of every kernel, but no machine code. For `lathe check`.
+/// Runs the passes over a module and generates the loops of every kernel, but no machine code. For `lathe check`.
 CompileReport checkCompiled(mlir::ModuleOp module, const CompileOptions &options);
 
-/// Lowers the module to kernels level as `compile` does.
+/// Lowers a module from graph level to kernels level as `compile` does.
 void lowerToKernels(mlir::ModuleOp module, const CompileOptions &options);
 
-/// Throws Error if a line of `schedule` matches nothing in the module. To find out, compiles the kernels of a copy of
-/// the module; does nothing without a `schedule`.
+/// Throws Error if a line of `options.schedule` matches nothing in the module. To find out, compiles the kernels of a
+/// copy of the module; does nothing without a schedule file.
 void requireScheduleFits(mlir::ModuleOp module, const CompileOptions &options);
 
-/// Return the target with the facts of its machine, and the options of kernels, that follow from `options`.
+/// Return the target with the facts of its machine, and the options of kernels, that follow from the options of a
+/// compilation.
 Target targetOf(const CompileOptions &options);
 KernelOptions kernelOptionsOf(const CompileOptions &options);
 

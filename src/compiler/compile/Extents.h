@@ -1,5 +1,5 @@
-// Extents that a package is compiled for: variants with their own plans, ranges of symbols, and the
-// extents for which schedules are chosen (docs/dynamic-shapes.md).
+// Extents that a package is compiled for: variants (sets of extents with a plan of their own), ranges of symbols, and
+// the extents for which schedules are chosen (docs/dynamic-shapes.md).
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,16 +11,16 @@
 
 namespace lathe {
 
-/// Values of symbols, by the name of the symbol.
+/// Values of extent symbols, by the name of the symbol.
 using Extents = std::map<std::string, int64_t>;
 
 struct ExtentRange {
   std::string symbol;
-  int64_t min = 1, max = 1; // smallest and largest allowed value
+  int64_t min = 1, max = 1; // smallest and largest value that the symbol may have
 };
 
 struct ExtentOptions {
-  /// Values of symbols for which the package gets plans of their own, besides the general plan.
+  /// Values of symbols for which the package gets a plan of its own, besides the general plan.
   std::vector<Extents> variants;
   std::vector<ExtentRange> ranges;
   Extents typical; // values of symbols for which schedules are chosen; a missing symbol counts as 1
@@ -29,30 +29,30 @@ struct ExtentOptions {
 /// The largest number of variants in a package.
 inline constexpr size_t mostVariants = 64;
 
-/// Parses "N=1,8" or "H=224,320 W=224,320". Returns a variant for every combination. Throws Error for a text of another
-/// form, and for more than mostVariants combinations.
+/// Parses variants such as "N=1,8" or "H=224,320 W=224,320". Returns a variant for every combination of values. Throws
+/// Error for a text of another form, and for more than mostVariants combinations.
 std::vector<Extents> parseVariants(const std::string &text);
-/// Parses ranges of symbols, "N=1..64 T=1..512". Throws Error for another form.
+/// Parses ranges of symbols, such as "N=1..64 T=1..512". Throws Error for a text of another form.
 std::vector<ExtentRange> parseRanges(const std::string &text);
-/// Parses values of symbols, "N=8 T=128". Throws Error for another form.
+/// Parses values of symbols, such as "N=8 T=128". Throws Error for a text of another form.
 Extents parseExtents(const std::string &text);
 
-/// The text of values of symbols: "N=8, T=128".
+/// The text of the values of symbols, such as "N=8, T=128".
 std::string str(const Extents &extents);
 
-/// Adds the variants of `more` that are not in the list yet; variants with more symbols come first. Throws Error if
-/// there are then more than mostVariants.
+/// Adds to `variants` those of `more` that it does not contain yet; variants with more symbols come first. Throws
+/// Error if there are then more than mostVariants.
 void addVariants(std::vector<Extents> &variants, const std::vector<Extents> &more);
 
-/// Returns the symbols in the extents of the function's arguments, in order.
+/// Returns the symbols in the extents of the arguments of `main`, in order.
 std::vector<std::string> symbolsOf(mlir::func::FuncOp main);
 
-/// Throws Error if an option names a symbol that the model does not have, or an extent outside the
-/// range of its symbol, or if a symbol has two ranges.
+/// Throws Error if an option about extents names a symbol that the model does not have, or an extent outside the range
+/// of its symbol, or if a symbol has two ranges.
 void requireValid(const ExtentOptions &options, mlir::func::FuncOp main);
 
-/// Gives symbols their values in a function at graph level or in a kernel. Changes the types of arguments, of results
-/// of operators and of the function. Throws Error with the node whose constraint is violated.
+/// Replaces symbols by their values in a function at graph level or in a kernel. Changes the types of arguments, of
+/// results of operators and of the function. Throws Error with the node whose constraint is violated.
 void specialize(mlir::func::FuncOp function, const Extents &extents);
 
 } // namespace lathe

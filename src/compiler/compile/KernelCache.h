@@ -18,12 +18,12 @@ namespace lathe {
 
 class KernelCache {
 public:
-  /// Size limit of a folder in bytes; the least recently used entries are removed.
+  /// Size limit of a cache folder in bytes; above it, the least recently used entries are removed.
   static constexpr uintmax_t limit = uintmax_t(256) << 20;
 
-  /// Uses `folder`, which is created by the first `store`. "": finds and stores nothing.
+  /// Uses the cache in `folder`, which is created by the first `store`. "": finds and stores nothing.
   KernelCache(const std::string &folder, const Target &target);
-  /// Removes the least recently used entries above `limit` if something was stored.
+  /// Removes the least recently used entries above `limit` if the cache has stored something.
   ~KernelCache();
   KernelCache(const KernelCache &) = delete;
   KernelCache &operator=(const KernelCache &) = delete;
@@ -32,16 +32,16 @@ public:
   /// Number of entries that `find` has returned.
   int found() const { return hits; }
 
-  /// Returns the object code of `loops` (the text of a module), if cached.
+  /// Returns the cached object code of `loops` (the text of a kernel's module); nothing if it is not cached.
   std::optional<std::vector<char>> find(const std::string &loops);
-  /// Stores `object`. Does nothing if the folder cannot be written.
+  /// Stores `object`, the object code of `loops`. Does nothing if the folder cannot be written.
   void store(const std::string &loops, std::span<const char> object);
 
   /// Path of the file for the object code of `loops`, whether the file exists or not.
   std::string pathOf(const std::string &loops) const;
 
 private:
-  std::string folder, common; // folder of the cache, and the part with which every key begins
+  std::string folder, common; // folder of the cache; text with which every key begins
   int hits = 0;
   bool stored = false;
 };

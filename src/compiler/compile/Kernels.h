@@ -19,30 +19,32 @@ namespace lathe {
 
 /// A compiled kernel in the form that the plan needs.
 struct CompiledKernel {
-  /// Rewrites `dim`, an extent of this kernel, with the symbols `others` of another function that has the same code.
+  /// Rewrites `dim`, an extent of this kernel, with the symbols `others` of another kernel function that has the same
+  /// code.
   Dim inTermsOf(const std::vector<std::string> &others, const Dim &dim) const;
 
-  std::string name;           // name of the first function with this code
+  std::string name;           // name of the first kernel function with this code
   Schedule schedule;          // the schedule, with all its parameters
   double predictedCycles = 0; // Prediction::total() for the schedule
   Dim units = 1;
   Dim scratchBytes = 0;
-  /// As in GeneratedKernel: numbers of images and stages, and work items that copy the first operand.
+  /// Numbers of images and stages, and of work items that copy the first operand, as in GeneratedKernel.
   Dim images = 1, stages = 1, firstOperandUnits = 0;
   Dims dims;
-  /// Form in which each argument of the kernel is stored, if it is a constant.
+  /// Form in which each argument of the kernel is stored if it is a constant; nothing for other arguments.
   std::vector<std::optional<Packing>> packings;
-  /// Symbols in these extents, as kernelSymbols returns them for the function that was generated.
+  /// Symbols in the extents above, as kernelSymbols returns them for the function from which the code was generated.
   std::vector<std::string> symbols;
-  size_t code = 0; // index of its code in CodeImage::entries
+  size_t code = 0; // index of the kernel's code in CodeImage::entries
 };
 
-/// A library of kernels. Functions with equal bodies, types, open extents and schedules share code. Not thread-safe.
+/// The compiled kernels of a package. Functions with equal bodies, types, open extents and schedules share code. Not
+/// thread-safe.
 class KernelLibrary {
 public:
-  /// Takes the schedule of a kernel from the first of these sources that has one: `schedules`, the attribute
-  /// nn.schedule, each of `others` in order, the prior. All arguments but `options` and `measured` must outlive the
-  /// library.
+  /// Makes an empty library. Each kernel will take its schedule from the first of these sources that has one:
+  /// `schedules`, the attribute nn.schedule, each of `others` in order, the prior. All arguments but `options` and
+  /// `measured` must outlive the library.
   KernelLibrary(const Target &target, const KernelOptions &options, ScheduleBook &schedules,
                 const std::vector<std::shared_ptr<const ScheduleSource>> &others = {}, MeasuredTimes measured = {});
 
@@ -56,33 +58,34 @@ public:
   /// Generates no code and changes nothing; equal kernels are predicted once.
   Outcome<double> predictCycles(mlir::func::FuncOp kernel) const;
 
-  /// Measured seconds of `kernel` with the schedule that predictCycles uses, or why there are none. Other sources are
-  /// not asked here either, so tuning a kernel later does not change the times that chose its graph.
+  /// Measured seconds of `kernel` with the schedule that predictCycles uses, or why there are none. As in
+  /// predictCycles, sources of tuning records are not asked, so tuning a kernel later does not change the times that
+  /// chose its graph.
   Outcome<double> measuredSeconds(mlir::func::FuncOp kernel, BatchOrder order = BatchOrder::call) const;
   /// Measured seconds of a kernel that can compute images one by one: for all images in one call, and image by image.
   /// Both are 0 unless both were measured.
   std::pair<double, double> secondsByOrder(mlir::func::FuncOp kernel) const;
 
-  /// Decides whether a kernel of two anchors stays one kernel or is divided into the kernels `parts`. Schedules given
-  /// for it or its parts decide first; else the measured times of all three kernels, if they differ enough
-  /// (measuredDoubt); else predictions. Changes nothing.
+  /// Decides whether a kernel of two anchors (contractions) stays one kernel or is divided into the kernels `parts`.
+  /// Schedules that the user gives for the kernel or its parts decide first; else the measured times of all three
+  /// kernels, if they differ enough (measuredDoubt); else predictions. Changes nothing.
   WholeChoice staysWhole(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts) const;
 
-  /// Marks the kernel as used by the program and returns it. Throws Error with its nodes if no code
-  /// can be generated.
+  /// Returns the compiled form of a kernel and marks the kernel as used by the program. Throws Error with the kernel's
+  /// nodes if no code can be generated.
   const CompiledKernel &compiled(mlir::func::FuncOp kernel);
 
-  /// Source of the kernel's schedule: "mine.txt, line 3", "nn.schedule of the kernel",
-  /// "the prior's rule", "the prior's model"; "" if there is no code for the kernel.
+  /// Source of a kernel's schedule, such as "mine.txt, line 3", "nn.schedule of the kernel", "the prior's rule" or
+  /// "the prior's model"; "" if there is no code for the kernel.
   std::string originOf(mlir::func::FuncOp kernel) { return lookUp(kernel).origin; }
 
-  /// Schedules that a source had but that were not used, one line each with the reason.
+  /// Notes about schedules that a source had but that were not used, one line each with the reason.
   std::vector<std::string> notes() const;
 
   size_t size() const { return used.size(); }
 
-  /// Declares symbols that are heights and widths of images. If a symbol is given no value, schedules are chosen for a
-  /// typical image.
+  /// Declares that `symbols` are heights and widths of images. If such a symbol is given no value, schedules are
+  /// chosen for a typical image.
   void assumeImages(const std::vector<std::string> &symbols);
 
   /// Returns the machine code of all kernels requested with `compiled`, in the order of CompiledKernel::code. Consumes
@@ -91,7 +94,8 @@ public:
   /// context.
   CodeImage emit(int jobs, KernelCache &cache, const std::function<void(size_t done, size_t total)> &progress);
 
-  /// Returns one stage of the lowering as text for every requested kernel, each after a comment with name and schedule.
+  /// Returns the code of every requested kernel at one stage of the lowering, as text, each after a comment with name
+  /// and schedule.
   std::string text(EmitStage stage);
 
 private:
@@ -112,37 +116,38 @@ private:
   MeasuredTimes measured;                      // measured times of kernels; empty: there are none
   std::vector<const ScheduleSource *> sources; // sources in the order in which they are asked; the prior is last
   std::set<std::string> illegal;               // notes about schedules that were found but are illegal
-  /// Kernels with their code, by identity of the kernel and schedule.
+  /// Outcomes of code generation, by identity of the kernel and schedule.
   std::map<std::string, std::unique_ptr<Entry>> entries;
   std::vector<Entry *> used;
-  /// Predicted cycles, by identity of the kernel and schedule.
+  /// Predicted cycles of kernels, by identity of the kernel and schedule.
   mutable std::map<std::string, Outcome<double>> predictions;
   struct TypicalKernel {
     mlir::OwningOpRef<mlir::func::FuncOp> function;
     std::unique_ptr<ScheduleTask> task;
   };
-  /// By identity of the kernel; null members: there is no such kernel.
+  /// Kernels with typical extents (see typicalOf), by identity of the kernel; null members: there is no such kernel.
   mutable std::map<std::string, TypicalKernel> typicalKernels;
 
-  /// Object code of kernels, by their index in `used`.
+  /// Object code of the kernels in `used`, by their index there.
   struct Objects {
     std::vector<std::vector<char>> code;
-    std::vector<std::string> texts; // text of each kernel in generic form; "" where nothing needs it
+    std::vector<std::string> texts; // text of each kernel in generic form; "" where no text is needed
     std::vector<size_t> missing;    // indices of kernels that are not in the cache
   };
-  /// Lower the missing kernels on this thread, or on `jobs` threads. Both functions consume the modules of the kernels
-  /// and call `lowered` after each kernel, never at the same time.
+  /// Lower the missing kernels of `objects` on this thread, or on `jobs` threads. Both functions consume the modules
+  /// of the kernels and call `lowered` after each kernel, never at the same time.
   void lowerHere(Objects &objects, const std::function<void(size_t)> &lowered);
   void lowerInThreads(Objects &objects, int jobs, const std::function<void(size_t)> &lowered);
 
-  /// Sources that passes may ask when they compare kernels: the user's schedules and the prior.
+  /// Sources of schedules that passes may ask when they compare kernels: the user's schedules and the prior.
   std::array<const ScheduleSource *, 3> askedByPasses() const { return {&schedules, &written, &prior}; }
-  /// Returns the same kernel with the extents of KernelOptions::typical; null if the kernel has none of these symbols.
+  /// Returns the kernel of `task` with the extents of KernelOptions::typical; null if the kernel has none of these
+  /// symbols.
   const ScheduleTask *typicalOf(const ScheduleTask &task) const;
-  /// True if the facts of the kernel already have the typical extents.
+  /// True if the facts of the task's kernel already assume typical extents.
   static bool assumes(const ScheduleTask &task) { return task.facts() && !(*task.facts())->assumed.empty(); }
-  /// Returns the schedule that the source has for the typical extents, if it is legal for all extents; else the
-  /// schedule that it has for the kernel.
+  /// Returns the schedule that `source` has for the kernel with typical extents, if that schedule is legal for all
+  /// extents; else the schedule that `source` has for the kernel itself.
   Outcome<FoundSchedule> ask(const ScheduleSource &source, const ScheduleTask &task) const;
   Outcome<double> predictOne(const ScheduleTask &task, const Schedule &schedule) const;
   Found lookUp(mlir::func::FuncOp kernel);

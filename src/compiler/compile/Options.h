@@ -1,8 +1,8 @@
 // The options of a compilation. Each option is declared once.
 //
-// visitOptions lists the options. Flags and arguments of the command line (cli/flags/ModelFlags.h), messages to the tuner's builder,
-// the C interface and Python's builder are made from that list. A new option needs a field, an entry in the list, and the code
-// that obeys it.
+// visitOptions lists the options. Flags and arguments of the command line (cli/flags/ModelFlags.h), messages to the
+// tuner's builder, the C interface and Python's builder are made from that list. A new option needs a field, an entry
+// in the list, and the code that obeys it.
 #pragma once
 
 #include "codegen/target/KernelOptions.h"
@@ -18,8 +18,8 @@
 
 namespace lathe {
 
-/// A text, and the name of its source for messages. In arguments of programs, the path of the file `name` replaces the
-/// text.
+/// The text of an option's file, and the file's name for messages. Where options become arguments of programs, the
+/// path `name` replaces the text.
 struct NamedText {
   std::string name, text = {};
 };
@@ -33,27 +33,29 @@ struct CompileChoices : KernelOptions {
   int level = 3;                                 // optimisation level, 0 to 4 (PipelineOptions::level)
   LayoutChoice layout = LayoutChoice::automatic; // layout of activations inside the network
   NamedText schedule;                            // text of a schedule file (compile/ScheduleBook.h)
-  /// Texts about symbols for compile/Extents.h: "N=1,8", "N=1..64", "N=8".
+  /// Texts about symbols that compile/Extents.h parses: specialize "N=1,8", ranges "N=1..64", optimizeFor "N=8".
   std::vector<std::string> specialize, ranges, optimizeFor;
 };
 
-/// An entry of visitOptions. Its flag is "--" and the name, its key in messages is `key()`.
+/// Description of one compiler option, which visitOptions passes to its visitor. The option's flag is "--" and the
+/// name, its key in messages is `key()`.
 struct CompileOption {
   const char *name, *help;
-  const char *type = nullptr;              // type of the value, for help; null: the kind of the option tells it
-  std::span<const char *const> words = {}; // for a choice: names of the values 0, 1, ...
-  int least = 0, most = 0;                 // for a number: smallest and largest value
-  bool always = false;                     // true: arguments include the option even if it has its default
-  bool ofCode = true;                      // false: the option matters even if no code is made (referencesOnly)
+  const char *type = nullptr; // type of the option's value, for help; null: the type of the field tells it
+  // if the value is one of several words: the names of the values 0, 1, ...
+  std::span<const char *const> words = {};
+  int least = 0, most = 0; // for a number: smallest and largest value
+  bool always = false;     // true: lists of arguments include the option even if it has its default
+  bool ofCode = true;      // false: the option matters even if no code is generated (referencesOnly)
 
   /// True for an option without a value (a switch).
   template <class T> bool isSwitch() const { return std::is_same_v<T, bool> && words.empty(); }
   std::string flag() const { return std::string_view(name) == "level" ? "-O" : std::string("--") + name; }
-  /// The name with underscores, for messages: "exact_math".
+  /// The option's name with underscores, for messages: "exact_math".
   std::string key() const;
 };
 
-/// A part of visitOptions: visits the options about the machine for which code is made.
+/// The part of visitOptions that visits the options about the machine for which code is made.
 template <class Choices, class Visit> void visitPlace(Choices &choices, Visit &visit) {
   visit(CompileOption{.name = "target",
                       .help = "Compile for native, machine (see --machine), an LLVM CPU name, or LLVM/TVM target text",
@@ -78,7 +80,7 @@ template <class Choices, class Visit> void visitPlace(Choices &choices, Visit &v
         choices.referencesOnly);
 }
 
-/// Calls visit(CompileOption, field) for every option, in the order in which arguments name them.
+/// Calls visit(CompileOption, field) for every compiler option, in the order in which arguments name them.
 template <class Choices, class Visit> void visitOptions(Choices &choices, Visit &&visit) {
   static constexpr const char *memories[] = {"any", "small"};
   visitPlace(choices, visit);
@@ -127,12 +129,13 @@ template <class Choices, class Visit> void visitOptions(Choices &choices, Visit 
         choices.optimizeFor);
 }
 
-/// The options as arguments of `lathe compile`: options that differ from their defaults, and options that are always
-/// included.
+/// The user's choices as arguments of `lathe compile`: options that differ from their defaults, and options that are
+/// always included.
 std::vector<std::string> argumentsOf(const CompileChoices &choices);
 
-/// Sets the option `name` (its flag without dashes). The value of a switch is "true", "false" or "". Throws Error for
-/// an unknown name, with the known names, and for an invalid value. For machine and schedule, the value is the text.
+/// Sets the compiler option `name` (its flag without dashes). The value of a switch is "true", "false" or "". Throws
+/// Error for an unknown name, with the known names, and for an invalid value. For machine and schedule, the value is
+/// the text of the file.
 void setOption(CompileChoices &choices, std::string_view name, const std::string &value);
 
 void to_json(nlohmann::json &json, const CompileChoices &choices);

@@ -1,5 +1,5 @@
-// Builds the plan of a module at kernels level: values, instructions, packed constants and the
-// table of kernels.
+// Builds the plan of a module at kernels level: the plan's values, instructions, packed constants and the table of
+// kernels.
 #pragma once
 
 #include "compile/Kernels.h"
@@ -14,28 +14,28 @@
 
 namespace lathe {
 
-/// An operator that runs on its reference.
+/// An operator that runs on its reference implementation, because no kernel computes it.
 struct ReferenceUse {
   std::string node;   // the node with its place in the model: "model.onnx: node 12 'nms' (NonMaxSuppression, opset 13)"
   std::string op;     // mnemonic of the operator
-  std::string type;   // element type of the first result
-  std::string reason; // why no code was made
+  std::string type;   // element type of the operator's first result
+  std::string reason; // reason why no code was generated
 };
 
 struct BuiltPlan {
   std::unique_ptr<plan::PlanT> plan;
-  std::vector<size_t> code; // by kernel of the plan: index of its code among the library's entries
+  std::vector<size_t> code; // by kernel of the plan: index of its code among the kernel library's entries
   std::vector<ReferenceUse> references;
-  double referenceFlops = 0; // operations of the operators in `references`, with symbols at 1
+  double referenceFlops = 0; // number of operations of the operators in `references`; symbols count as 1
   int layoutConversions = 0; // number of kernel calls that only convert a layout
   int timedBatches = 0;      // number of kernel calls with measured times for both orders of images
 };
 
-/// Builds the plan of @main with kernels from `library`. Constants are packed into `constants`,
-/// each distinct form once. Throws Error with the node if the module is not at kernels level.
+/// Builds the plan of the function @main with kernels from `library`. Constants are packed into `constants`, each
+/// distinct form once. Throws Error with the node if the module is not at kernels level.
 BuiltPlan buildPlan(mlir::ModuleOp module, KernelLibrary &library, package::Constants &constants);
 
-/// Bytes of a value in memory: a blocked axis is padded to whole blocks.
+/// Bytes of a tensor in memory: a blocked axis is padded to whole blocks.
 Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout);
 
 /// Bytes that one call of a kernel reads and writes; may depend on symbols. `operands` and `results` are the values of
@@ -43,7 +43,7 @@ Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout);
 Dim bytesMoved(mlir::func::FuncOp kernel, mlir::ValueRange operands, mlir::ValueRange results,
                const nn::SymbolicShapes &shapes);
 
-/// Operations of one evaluation of `op`, as its record states; may depend on symbols.
+/// Number of operations (flops) of one evaluation of `op`, as its record states; may depend on symbols.
 Dim flopsOf(mlir::Operation *op, const nn::SymbolicShapes &shapes);
 
 } // namespace lathe

@@ -18,7 +18,7 @@ public:
   PackageParts(mlir::ModuleOp module, const CompileOptions &options);
 
   using Write = std::function<void(const plan::ProgramT &, std::span<const package::CodeSection>)>;
-  /// Makes the code of all kernels, then calls `write` with the program, which has the plans added so far.
+  /// Generates the code of all kernels, then calls `write` with the program, which has the plans added so far.
   void writeTo(mlir::ModuleOp module, const Write &write);
 
   void step(const char *what, size_t done, size_t total);
@@ -31,14 +31,15 @@ public:
   package::Constants constants;
   CompileReport report; // figures of the last plan that was added, and of the whole package
   std::vector<std::unique_ptr<plan::PlanT>> plans;
-  std::vector<size_t> code; // by kernel, over all plans in order: index of its code among the library's entries
+  // by kernel, over all plans in order: index of its code among the kernel library's entries
+  std::vector<size_t> code;
 
 private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
 };
 
-/// The compilation of a module to a plan. The module is rewritten.
+/// The compilation of one module to a plan. Rewrites the module.
 class PlanCompilation {
 public:
   PlanCompilation(mlir::ModuleOp module, PackageParts &parts) : module(module), parts(parts) {}
@@ -46,10 +47,10 @@ public:
   /// Runs the graph passes. Does nothing if the module is at kernels level.
   void optimize();
   void formKernels();
-  /// Adds this plan to the shared parts.
+  /// Builds the plan of the module and adds it to the shared parts of the package.
   void buildPlan();
 
-  /// All choices as text in the form of a schedule file. Call it after buildPlan().
+  /// All schedules and graph choices as text in the form of a schedule file. Call it after buildPlan().
   std::string scheduleText() const;
 
 private:
@@ -59,7 +60,7 @@ private:
   std::vector<nn::NodeRule> rules;
   std::vector<PipelineReport::Layouts> layouts;
   std::vector<PipelineReport::Fusion> fusions;
-  bool listsConversions = false;              // true if this object has formed the kernels
+  bool listsConversions = false;              // true if this object has formed the kernels itself
   std::vector<std::string> conversionKernels; // names of the kernels that compute the report's conversions
 
   void collectRules();

@@ -1,4 +1,4 @@
-// Outputs that grow in place, in the form of the plan (package/plan.fbs, Growth).
+// Outputs that grow in place, such as key-value caches, in the form of the plan (package/plan.fbs, Growth).
 #pragma once
 
 #include "ir/SymbolicShapes.h"
@@ -15,12 +15,12 @@ namespace lathe {
 struct GrowingValue {
   mlir::BlockArgument past;
   size_t axis;
-  Dims stored;                // extents in memory, the room included
-  std::string capacity, kept; // names of the symbols of package/plan.fbs (Growth)
+  Dims stored;                // extents in memory, including the room for further elements
+  std::string capacity, kept; // names of the symbols `capacity` and `kept` of package/plan.fbs (Growth)
 };
 
-/// Describes `value` if its kernel stores it with room for more elements; otherwise returns nothing. Throws Error with
-/// the node if that kernel is not a concatenation that begins with an argument of @main.
+/// Describes how `value` grows if its kernel stores it with room for more elements; otherwise returns nothing. Throws
+/// Error with the node if that kernel is not a concatenation that begins with an argument of @main.
 std::optional<GrowingValue> growingValue(mlir::Value value, const mlir::SymbolTable &symbols,
                                          const nn::SymbolicShapes &shapes);
 

@@ -18,10 +18,12 @@ bool isView(mlir::Operation *op);
 /// view needs only the operand that it views, because the plan knows the view's extents.
 llvm::DenseSet<mlir::Operation *> liveOperations(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes);
 
-/// Symbols in the extents of `value` that become known only when it is computed: the names of `nn.extents`.
+/// Symbols in the extents of `value` that become known only when the value is computed: the names in its attribute
+/// nn.extents.
 std::vector<std::string> ownExtents(mlir::Value value, const nn::SymbolicShapes &shapes);
 
-/// Returns one symbol for every element of nn.bind_extents; empty if all elements were known before.
+/// Returns one symbol for every element of an operation nn.bind_extents, which gives symbols their values; empty if
+/// all elements were known before.
 std::vector<std::string> boundBy(nn::BindExtentsOp op, const nn::SymbolicShapes &shapes);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Shared by the blocks of a plan: its values, constants and the table of kernels.
+// What the builders of a plan's blocks share: the plan's values, constants and table of kernels.
 #pragma once
 
 #include "compile/PlanBuilder.h"
@@ -17,7 +17,7 @@ public:
   UniqueNames names{":"}; // unique names for ports and inner values
 
   plan::ValueT &row(uint32_t value) { return *built.plan->values[value]; }
-  /// Adds a block without instructions and returns its index. Block 0 exists from the beginning.
+  /// Adds a block without instructions to the plan and returns its index. Block 0 exists from the beginning.
   uint32_t addBlock();
   template <class T> void push(uint32_t block, std::unique_ptr<T> operation) {
     auto instruction = std::make_unique<plan::InstructionT>();
@@ -25,18 +25,19 @@ public:
     built.plan->blocks[block]->instructions.push_back(std::move(instruction));
   }
 
-  /// A name for an inner value: its last source node, because a fused kernel's result belongs to that node.
+  /// Makes a name for an inner value of the plan from its last source node, because a fused kernel's result belongs to
+  /// that node.
   std::string nameInside(mlir::Value value);
   uint32_t addValue(std::string name, const TensorInfo &info, nn::BlockedAttr layout, plan::Storage storage);
-  /// The value of a constant in the form of `packing`; null: row-major. Equal constants exist once.
+  /// Index of the plan's value for a constant in the form of `packing`; null: row-major. Equal constants exist once.
   uint32_t constantValue(nn::ConstantOp constant, const Packing *packing);
-  /// Adds a row for `kernel` to the plan's table of kernels, and the number of its code.
+  /// Adds a row for `kernel` to the plan's table of kernels, and the index of its code.
   void addKernelRow(mlir::func::CallOp call, mlir::func::FuncOp function, const CompiledKernel &kernel,
                     const nn::SymbolicShapes &shapes);
 
 private:
   package::Constants &constants;
-  /// Index of a value, by constant and text of its packing.
+  /// Index of the plan's value, by constant and text of its packing.
   std::map<std::pair<const void *, std::string>, uint32_t> packed;
 };
 

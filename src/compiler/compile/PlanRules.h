@@ -1,5 +1,5 @@
-// Checks that the runtime makes because kernels report no errors: rules over extents when inputs are bound, and ranges
-// of elements before a call.
+// Adds to a plan the checks that the runtime makes because kernels report no errors: rules over extents when inputs
+// are bound, and ranges of elements before a kernel call.
 #pragma once
 
 #include "compile/Extents.h"
@@ -12,10 +12,10 @@
 
 namespace lathe {
 
-/// Adds `rules`, without duplicates, to a plan whose values were added before. Leaves out a rule over a symbol that
-/// nothing binds: it is neither in an extent of an input nor in a late extent of a value.
+/// Adds `rules` over extents, without duplicates, to a plan whose values were added before. Leaves out a rule over a
+/// symbol that nothing binds: it is neither in an extent of an input nor in a late extent of a value.
 void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules);
-/// Adds rules to a block in the same way. They must hold only where the block runs.
+/// Adds rules over extents to a block of the plan, like addRules. They must hold only where the block runs.
 void addBlockRules(plan::PlanT &plan, uint32_t block, std::span<const nn::NodeRule> rules);
 
 /// Adds the ranges of the symbols in the plan's inputs. The runtime rejects inputs outside these ranges.

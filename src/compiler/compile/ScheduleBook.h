@@ -1,5 +1,5 @@
-// Schedules of a file, by kernel or node name, as `--schedule FILE` reads and `compile --emit
-// schedule` writes them.
+// Schedules and graph choices by kernel or node name, as `--schedule FILE` reads and `compile --emit schedule` writes
+// them.
 #pragma once
 
 #include "compile/ScheduleSource.h"
@@ -25,12 +25,13 @@ namespace lathe {
 class ScheduleBook : public ScheduleSource {
 public:
   ScheduleBook() = default;
-  /// Parses a file. Throws Error with `fileName` and line for invalid text.
+  /// Parses the text of a schedule file. Throws Error with `fileName` and line for invalid text.
   ScheduleBook(const std::string &text, const std::string &fileName);
 
-  /// Finds the schedule of a kernel by its name, else by one of its source nodes. Marks no line as used.
+  /// Finds the schedule of a kernel in the file by the kernel's name, else by one of its source nodes. Marks no line
+  /// as used.
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
-  /// The schedule in the line for `name`; nothing if there is no such line.
+  /// The schedule in the file's line for `name`; nothing if there is no such line.
   std::optional<Schedule> scheduleOf(const std::string &name) const;
 
   /// Declares that kernel `name` is part of the program: marks the lines for its name and nodes as used.
@@ -41,10 +42,10 @@ public:
   GraphChoice graphChoice(const std::vector<std::string> &nodes);
   bool hasGraphChoices() const { return !lines[layout].empty() || !lines[fuse].empty(); }
 
-  /// Declares that the operators of kernel `name` are computed together with others in `kernel`.
+  /// Declares that the operators of kernel `name` are computed together with others in the kernel `kernel`.
   void noteInside(const std::string &name, const std::string &kernel) { inside[name] = kernel; }
 
-  /// Throws Error if a line was not used; the message names the line.
+  /// Throws Error if a line of the schedule file was not used; the message names the line.
   void requireAllUsed() const;
 
 private:
@@ -56,14 +57,15 @@ private:
   enum Kind { kernel, layout, fuse };
   std::string fileName;
   std::array<std::map<std::string, Line>, 3> lines;
-  std::map<std::string, std::string> inside; // by the name given to noteInside: the kernel that computes it
+  // by the name given to noteInside: the kernel that computes its operators
+  std::map<std::string, std::string> inside;
 
   static Kind checked(const std::string &schedule);
   const Line *lineOf(const std::string &name, const std::vector<std::string> &nodes) const;
   Line *take(Kind kind, const std::string &name);
 };
 
-/// Text of the layouts and fusions that the passes chose, in the form of a schedule file. Leaves out a name whose
+/// Text of the layouts and fusions that the passes chose, in the form of a schedule file. Leaves out a node name whose
 /// operators have different choices.
 std::string graphScheduleText(const std::vector<PipelineReport::Layouts> &layouts,
                               const std::vector<PipelineReport::Fusion> &fusions);

@@ -17,7 +17,7 @@
 
 namespace lathe {
 
-/// A kernel that needs a schedule. Expensive members are computed on first use. Not thread-safe.
+/// A kernel for which a source shall find a schedule. Expensive members are computed on first use. Not thread-safe.
 class ScheduleTask {
 public:
   explicit ScheduleTask(const KernelProblem &problem);
@@ -25,12 +25,12 @@ public:
   const KernelProblem problem;
   const std::string kernel;             // name of the kernel function
   const std::vector<std::string> nodes; // source nodes that the kernel computes
-  /// Text of the function without its name and locations; equal for kernels with the same code.
+  /// Text of the kernel function without its name and locations; equal for kernels with the same code.
   const std::string identity;
 
-  /// Text of the task: the key of tuning records (codegen/Task.h).
+  /// Text of the tuning task: the key of tuning records (codegen/Task.h).
   const std::string &text() const;
-  /// Facts of the kernel; declined if no schedule of its family computes it.
+  /// Facts of the kernel; declined if its family has no schedule that computes it.
   const Outcome<std::unique_ptr<KernelFacts>> &facts() const;
 
 private:
@@ -41,7 +41,8 @@ private:
 struct FoundSchedule {
   Schedule schedule;
   std::string origin; // source of the schedule in words: "mine.txt, line 3", "the prior's rule", "the prior's model"
-  /// true: the user asks for this schedule, and an illegal one is an Error; false: the next source is then asked.
+  /// true: the user asks for this schedule, so an illegal one is an Error; false: if it is illegal, the next source is
+  /// asked.
   bool required = false;
 };
 
@@ -51,11 +52,11 @@ public:
   /// Returns the schedule that the source has for the task, or declines with the reason. Equal tasks get equal answers.
   /// Throws Error for a schedule that schedule/Algorithms.h does not declare.
   virtual Outcome<FoundSchedule> find(const ScheduleTask &task) const = 0;
-  /// Schedules that the source had but did not return, one line each with the reason, without duplicates.
+  /// Notes about schedules that the source had but did not return, one line each with the reason, without duplicates.
   virtual std::vector<std::string> notes() const { return {}; }
 };
 
-/// The source of schedules that the text of a kernel function states itself (`nn.schedule`).
+/// The source of schedules that stand in the text of a kernel function itself (attribute nn.schedule).
 class WrittenSchedules : public ScheduleSource {
 public:
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
@@ -69,7 +70,7 @@ public:
     std::string schedule; // text of the schedule
     std::string origin;   // source of the schedule in words, as in FoundSchedule
   };
-  /// Returns the schedule for a task, or nothing.
+  /// A function that returns the schedule for the text of a task, or nothing.
   using Lookup = std::function<std::optional<Entry>(const std::string &task)>;
   /// `name` is the source's name in reasons. `keepsPrecision`: for kernels whose precision is fp32, declines schedules
   /// that round operands, and adds a note.
@@ -85,8 +86,8 @@ private:
   mutable std::set<std::string> refused; // notes about declined schedules
 };
 
-/// The source of last resort: the choices of the prior (codegen/cost/BestPrediction.h), made once for each distinct
-/// kernel.
+/// The last source of schedules to be asked: the choices of the prior (codegen/cost/BestPrediction.h), made once for
+/// each distinct kernel.
 class PriorSchedules : public ScheduleSource {
 public:
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
@@ -101,7 +102,7 @@ private:
 using MeasuredTimes =
     std::function<std::optional<double>(const ScheduleTask &task, const Schedule &schedule, BatchOrder order)>;
 
-/// Identity of a kernel: the text of the function without name and locations.
+/// Identity of a kernel: the text of its function without name and locations.
 std::string kernelIdentity(mlir::func::FuncOp kernel);
 /// Symbols in the extents of the kernel's arguments, in order. Kernels of equal identity have equally many symbols:
 /// symbol i of one kernel corresponds to symbol i of the other.

@@ -1,4 +1,4 @@
-// Compiles a model for given extents when a caller first asks for them, and keeps the packages.
+// Compiles a model for given extents when a caller first asks for these extents, and keeps the packages.
 #pragma once
 
 #include "compile/Compile.h"
@@ -39,9 +39,9 @@ public:
   /// the extents; the next call then tries again.
   std::shared_ptr<const PackageBytes> package(const Extents &extents);
 
-  /// Number of compilations that were made.
+  /// Number of compilations that this object has made.
   size_t compilations() const;
-  /// Number of packages in the cache.
+  /// Number of packages that the cache holds now.
   size_t kept() const;
 
 private:
@@ -56,7 +56,7 @@ private:
   mutable std::mutex mutex;
   std::mutex compiling; // held during a compilation, because MLIR's context serves one at a time
   std::condition_variable done;
-  std::list<Entry> entries; // packages, the last used one first
+  std::list<Entry> entries; // cached packages, the most recently used one first
 
   std::shared_ptr<const PackageBytes> compiled(const Extents &extents);
 };

@@ -1,4 +1,4 @@
-// Block sizes of the blocked layout.
+// Block sizes of the blocked layout of tensors (channels in blocks).
 #pragma once
 
 #include "support/ElementType.h"
@@ -17,9 +17,9 @@ struct ChannelBlocks {
   /// each other (channels last).
   bool last = false;
 
-  /// The entry for `type`: the number of channels in a vector; 0: values of the type stay row-major.
+  /// Block size for values of type `type`: the number of channels in a vector; 0: values of the type stay row-major.
   int64_t of(ElementType type) const;
-  /// The entry for the type of `value`; 0 unless the value has rank 3 to 5 and a known number of channels.
+  /// Block size for the type of `value`; 0 unless the value has rank 3 to 5 and a known number of channels.
   int64_t of(mlir::Value value) const;
 };
 

@@ -1,4 +1,4 @@
-// Pattern matching on the formulas that exporters write, for operands in any order.
+// Pattern matching on the formulas of operators that exporters write, with operands in any order.
 #pragma once
 
 #include "passes/Rewrite.h"
@@ -10,15 +10,16 @@ namespace lathe {
 /// Returns the operation that defines `value` if it is the nn operator `mnemonic`, else null.
 mlir::Operation *producer(mlir::Value value, std::string_view mnemonic);
 
-/// Result of a match of `value` = `mnemonic`(other, number), with the operands in either order. The number is a
-/// constant whose elements are all equal.
+/// Result of matching `value` with the pattern `mnemonic`(other, number), with the operands in either order. The
+/// number is a constant whose elements are all equal.
 struct WithNumber {
   mlir::Value other;
   double number = 0;
 };
 std::optional<WithNumber> withNumber(mlir::Value value, std::string_view mnemonic);
 
-/// A value written as a number times other values. Nested mul, and div by a number, are split into factors.
+/// A value written as a number times other values (factors). Nested mul operators, and div by a number, are split into
+/// factors.
 struct Product {
   double number = 1;
   llvm::SmallVector<mlir::Value> factors;
@@ -31,7 +32,7 @@ Product productOf(mlir::Value value);
 using Cubic = std::array<double, 4>;
 std::optional<Cubic> polynomialIn(mlir::Value x, mlir::Value value);
 
-/// True if both numbers are equal within `tolerance` (relative). The tolerance allows for constants that exporters
+/// True if two numbers are equal within `tolerance` (relative). The tolerance allows for constants that exporters
 /// rounded to float32.
 bool isAbout(double value, double wanted, double tolerance = 1e-5);
 bool isAbout(const Cubic &polynomial, const Cubic &wanted);

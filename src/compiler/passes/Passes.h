@@ -18,7 +18,8 @@ namespace lathe {
 struct PipelineOptions;
 struct PipelineReport;
 
-/// Refines result types with the shape functions. Replaces shape arithmetic whose results are known by constants.
+/// Pass that refines result types with the shape functions, and replaces shape arithmetic whose results are known by
+/// constants.
 void inferShapes(mlir::ModuleOp module);
 
 /// Moves constant operands that the operator's record declares static into attributes. Also moves the targets of
@@ -49,7 +50,7 @@ void settleBodies(mlir::ModuleOp module);
 /// changed.
 bool refineBodies(mlir::ModuleOp module);
 
-/// Removes captured values that no body reads.
+/// Removes captured values that no body of nn.if or nn.loop reads.
 void dropUnusedCaptures(mlir::ModuleOp module);
 
 /// Removes operators without a used result, private functions without a caller and bodies that nothing runs.
@@ -98,10 +99,10 @@ void widenHalf(mlir::ModuleOp module);
 /// Stores every float16 value inside the graph and its bodies as float32.
 void widenEveryHalf(mlir::ModuleOp module);
 
-/// Moves a pad into the conv or pool that follows.
+/// Moves the padding of a pad operator into the conv or pool that follows.
 void foldPad(mlir::ModuleOp module);
 
-/// Removes operators without effect and merges operators that undo or repeat one another.
+/// Removes operators without effect, and merges operators that undo or repeat one another.
 void simplify(mlir::ModuleOp module);
 
 /// Rewrites concatenations and splits of more than `widestMovement` parts as trees of narrower ones.
@@ -156,9 +157,9 @@ void assignLayout(mlir::ModuleOp module, const PipelineOptions &options, Pipelin
 /// the earlier result as its first operand. Works at kernels level. Returns the number of kernels removed.
 int shareStorage(mlir::ModuleOp module);
 
-/// A pass with the name by which lathe-opt and tests call it.
+/// A graph pass with the name by which lathe-opt and tests call it.
 struct GraphPass {
-  const char *name; // name of the pass: "fold-batch-norm"
+  const char *name; // name of the pass, such as "fold-batch-norm"
   const char *summary;
   void (*run)(mlir::ModuleOp module, const PipelineOptions &options);
 };

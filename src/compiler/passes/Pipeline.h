@@ -15,39 +15,41 @@
 
 namespace lathe {
 
-/// Choices of layout and fusion that a user gives for one operator. The passes decide where a member is empty.
+/// Choices of layout and fusion that a user gives for one operator. The passes decide where a member has no value.
 struct GraphChoice {
-  /// true: operands, or results, have the blocked layout; false: they are row-major.
+  /// true: the operands, or the results, have the blocked layout; false: they are row-major.
   std::optional<bool> blockedInput, blockedOutput;
-  /// The operator joins the kernel whose anchor is this node; its own node: it has a separate kernel.
+  /// The operator joins the kernel whose anchor (main operator) is this node; if it is the operator's own node, the
+  /// operator gets a separate kernel.
   std::optional<std::string> kernelOf;
 };
 
-/// Share of time that a choice must save, by measured times, to replace the choice that predictions make. Repeated
+/// Share of time by which measured times must favour a choice to replace the choice that predictions make. Repeated
 /// measurements of one kernel differ by less (docs/notes/tuning-measurement.md).
 inline constexpr double measuredDoubt = 0.05;
 
-/// The decision whether two anchors share one kernel or have one each.
+/// The decision whether two anchors (main operators) share one kernel or get one kernel each.
 struct WholeChoice {
   bool whole = true;
-  bool measured = false; // true if measured times decide otherwise than predictions
+  bool measured = false; // true: measured times decide otherwise than predictions
 };
 
 struct PipelineOptions {
-  /// Optimisation level. 0: one kernel per operator and only necessary rewrites. 1: also folding and dead code. 2: also
-  /// fusion. 3: also the blocked layout and the choice of algorithms. 4: the passes do the same as for 3; the code
-  /// generator also relaxes arithmetic (KernelProblem::relaxedMath).
+  /// Optimisation level. 0: one kernel per operator and only necessary rewrites. 1: also folding and dead code
+  /// elimination. 2: also fusion. 3: also the blocked layout and the choice of algorithms. 4: the passes do the same
+  /// as at level 3; the code generator also relaxes arithmetic (KernelProblem::relaxedMath).
   int level = 3;
-  /// Keeps the results that the definitions of the operators give in source order: no factor or
-  /// offset moves into weights, and batch_norm is (x - mean) * (scale / sqrt(var + epsilon)) +
-  /// bias. Constant folding, layouts and fusion stay enabled, because they change no rounding.
+  /// True: keep the results that the definitions of the operators give in source order. No factor or offset moves into
+  /// weights, and batch_norm is (x - mean) * (scale / sqrt(var + epsilon)) + bias. Constant folding, layouts and
+  /// fusion stay enabled, because they change no rounding.
   bool exactMath = false;
   /// True if the graph will be written to a file instead of compiled: leaves out passes that make operators that no
   /// file format has, such as extents bound while the plan runs and recurrences split from their products.
   bool forFiles = false;
-  /// Stores float16 values that may leave their range as float32 (widenHalf). False for graphs that are only compared.
+  /// True: store float16 values that may leave the range of float16 as float32 (widenHalf). False for graphs that are
+  /// only compared.
   bool widensHalf = true;
-  /// From level 2 on, lets contiguous parts of tensors share the storage of the whole. False for tests that compare
+  /// True: from level 2 on, contiguous parts of tensors share the storage of the whole. False for tests that compare
   /// with copies.
   bool shareStorage = true;
   /// Layout of activations. `automatic` chooses layouts from level 3 on; every other choice holds at any level.
@@ -56,23 +58,24 @@ struct PipelineOptions {
   ChannelBlocks channelBlocks;
 
   bool choosesLayouts() const { return level >= 3 || layout != LayoutChoice::automatic; }
-  /// Returns the predicted core cycles of a candidate kernel, or the reason why no code can be generated for it.
-  /// Changes nothing. The passes choose layouts by these predictions; required from level 3 on.
+  /// Function that returns the predicted core cycles of a candidate kernel, or the reason why no code can be generated
+  /// for it. Changes nothing. The passes choose layouts by these predictions; required from level 3 on.
   std::function<Outcome<double>(mlir::func::FuncOp kernel)> predictCycles;
-  /// Receives the symbols in the heights and widths of convolutions, before anything is predicted. May be empty.
+  /// Function that receives the symbols in the heights and widths of convolutions, before anything is predicted. May
+  /// be empty.
   std::function<void(const std::vector<std::string> &symbols)> noteImageExtents;
   /// Returns "" or the reason why no code can be generated for a candidate kernel, which is then
   /// divided into its operators or left to the reference. Changes nothing. Empty: all are accepted.
   std::function<std::string(mlir::func::FuncOp kernel)> declines;
-  /// Returns the measured seconds of a candidate kernel; declines if it was not measured or cannot be made. Changes
-  /// nothing. These times decide layouts where every kernel that would differ from the predicted choice was measured
-  /// (passes/kernels/MeasuredLayout.h). Empty: predictions alone decide.
+  /// Function that returns the measured seconds of a candidate kernel; declines if it was not measured or cannot be
+  /// made. Changes nothing. These times decide layouts where every kernel that would differ from the predicted choice
+  /// was measured (passes/kernels/MeasuredLayout.h). Empty: predictions alone decide.
   std::function<Outcome<double>(mlir::func::FuncOp kernel)> measuredSeconds;
-  /// Decides whether a candidate kernel with two anchors (main operators) stays whole or becomes the kernels `parts`.
-  /// Changes nothing. Without this function it stays whole.
+  /// Function that decides whether a candidate kernel with two anchors (main operators) stays whole or becomes the
+  /// kernels `parts`. Changes nothing. Without this function the kernel stays whole.
   std::function<WholeChoice(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts)> staysWhole;
-  /// Returns the choices that a user gives for the operator made of these source nodes. Empty: there are none. A choice
-  /// that cannot be followed is an Error with the node.
+  /// Function that returns the choices that a user gives for the operator made of these source nodes. Empty: there are
+  /// no choices. A choice that cannot be followed is an Error with the node.
   std::function<GraphChoice(const std::vector<std::string> &nodes)> given;
 };
 
@@ -81,8 +84,9 @@ struct PipelineReport {
   struct Conversion {
     std::string node;     // node whose result is converted; "": an input of the model
     std::string from, to; // types before and after the conversion
-    int64_t bytes;        // bytes read and written, symbols at 1
-    /// An operator that reads the converted value, "conv1 (conv)"; "": none does, it is a result of the model.
+    int64_t bytes;        // bytes that the conversion reads and writes; symbols count as 1
+    /// An operator that reads the converted value, "conv1 (conv)"; "": no operator does, the value is a result of the
+    /// model.
     std::string reader;
     std::string kernel; // name of the kernel that computes the conversion
   };
@@ -90,14 +94,14 @@ struct PipelineReport {
   struct Declined {
     std::string node, op, reason;
   };
-  /// Chosen layouts of one operator. Listed in the order of the graph; together with fusions and the schedules of the
-  /// kernels they are all choices (compile --emit schedule).
+  /// The chosen layouts of one operator. The list of these layouts is in the order of the graph; layouts, fusions and
+  /// the schedules of the kernels are all choices of a compilation (compile --emit schedule).
   struct Layouts {
     std::string node;
     bool blockedInput, blockedOutput;
   };
   struct Fusion {
-    /// Source nodes of the operator and of its kernel's anchor; equal: the operator has its own kernel.
+    /// Source nodes of the operator and of its kernel's anchor; if they are equal, the operator has its own kernel.
     std::string node, anchor;
   };
   /// A kernel of two anchors, and the names of the kernels into which it can be divided.
@@ -107,7 +111,7 @@ struct PipelineReport {
   };
   std::vector<Whole> wholes;
   std::vector<Conversion> conversions;
-  std::vector<Layouts> layouts; // layouts of the operators that support both
+  std::vector<Layouts> layouts; // layouts of the operators that support both layouts
   /// Fusions of element-wise operators, and of depthwise convolutions that only a pointwise convolution reads.
   std::vector<Fusion> fusions;
   std::vector<Declined> rowMajor;
@@ -118,15 +122,15 @@ struct PipelineReport {
   /// Number of operators whose layouts or kernels measured times choose otherwise than predictions.
   int measuredChoices = 0;
 
-  /// Adds the report about another part of the model.
+  /// Adds the report about another part of the model to this report.
   void add(PipelineReport other);
 };
 
-/// Runs the graph passes. Throws Error with the node. A module at kernels level is not changed.
+/// Runs the graph passes over a module. Throws Error with the node. A module at kernels level is not changed.
 PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &options);
 
-/// Lowers graph level to kernels level (passes/kernels/Partition.h). Throws Error. A module at
-/// kernels level is not changed.
+/// Lowers a module from graph level to kernels level (passes/kernels/Partition.h). Throws Error. A module at kernels
+/// level is not changed.
 PipelineReport formKernels(mlir::ModuleOp module, const PipelineOptions &options);
 
 /// True if the module has kernel functions (private, with nn.family).

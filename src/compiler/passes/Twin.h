@@ -1,4 +1,4 @@
-// Twin runs: runs two forms of a model on the same inputs and compares the outputs.
+// Twin runs: run two forms of a model on the same inputs and compare the outputs.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -12,14 +12,14 @@
 
 namespace lathe {
 
-/// Random inputs for @main: floats normally distributed, integers in [0, 3], booleans. Open extents come from
-/// `symbols`; missing symbols are 2.
+/// Random inputs for the function @main of a module: floats normally distributed, integers in [0, 3], booleans. Values
+/// of open extents come from `symbols`; missing symbols are 2.
 std::vector<Value> randomInputs(mlir::ModuleOp module, uint64_t seed,
                                 const std::map<std::string, int64_t> &symbols = {});
 
 struct TwinResult {
   double maxRelative = 0; // largest value of max |a - b| / max |a| over all outputs
-  std::string mismatch;   // why the outputs cannot be compared; "": they can
+  std::string mismatch;   // the reason why the outputs cannot be compared; "": they can
 };
 TwinResult compareTwins(std::span<const Value> a, std::span<const Value> b);
 

@@ -1,4 +1,4 @@
-// Times of the layers of a compiled model, from its profile.
+// Measures the times of the layers of a compiled model, from its profile.
 #pragma once
 
 #include "runtime/Context.h"

@@ -1,5 +1,5 @@
 // Statistics that calibration collects for a tensor (limits, distribution of values, channel means), and the ranges
-// that follow from them.
+// for quantisation that follow from them.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -15,7 +15,7 @@ enum class CalibrationMethod { minMax, percentile, entropy };
 /// Parses "minmax", "percentile" or "entropy". Throws Error with the valid names.
 CalibrationMethod methodFromName(const std::string &name);
 
-/// Smallest and largest value that the integers have to represent. 0 is always between them.
+/// The range of real numbers that the integers of a quantised tensor must represent. 0 is always in it.
 struct Range {
   double least = 0, most = 0;
 };
@@ -40,29 +40,30 @@ private:
   std::vector<uint64_t> counts;
 };
 
-/// Returns the range that leaves out the smallest (100 - `percent`) / 100 of the values, and as many of the largest. It
-/// is exact to one bin and never wider than `seen`, the observed limits.
+/// Returns the range that leaves out the smallest (100 - `percent`) / 100 of a histogram's values, and as many of the
+/// largest. It is exact to one bin and never wider than `seen`, the observed limits.
 Range percentileRange(const Histogram &histogram, double percent, Range seen);
 
-/// Returns the range [-T, T], within the observed limits `seen`, whose quantised distribution of |x| has the smallest
-/// Kullback-Leibler divergence from the observed distribution. `levels`: number of integers that represent |x|. Source:
-/// S. Migacz, "8-bit inference with TensorRT", GTC 2017.
+/// Returns the range [-T, T], within the observed limits `seen`, for which the quantised distribution of |x| has the
+/// smallest Kullback-Leibler divergence from the observed distribution. `levels`: number of integers that represent
+/// |x|. Source: S. Migacz, "8-bit inference with TensorRT", GTC 2017.
 Range entropyRange(const Histogram &histogram, size_t levels, Range seen);
 
 /// Statistics of one tensor over all calibration inputs: limits and channel means from a first pass, the distribution
 /// of values within these limits from a second pass.
 class Observer {
 public:
-  /// `channelAxis`: axis whose positions get separate means; -1: none.
+  /// `channelAxis`: axis of the tensor whose positions get separate means; -1: none.
   explicit Observer(int64_t channelAxis = -1) : channelAxis(channelAxis) {}
-  /// First pass: extends the limits and sums up channels. Throws Error for NaN and infinities.
+  /// First pass over the calibration inputs: extends the limits and sums up channels. Throws Error for NaN and
+  /// infinities.
   void addLimits(const Tensor &tensor);
-  /// Second pass: adds the values to the histogram.
+  /// Second pass over the calibration inputs: adds the values to the histogram.
   void addDistribution(const Tensor &tensor);
 
   Range limits() const { return seen; }
   const Histogram &distribution() const { return histogram; }
-  /// Mean of each channel; empty without a channel axis.
+  /// Mean of each channel of the tensor; empty without a channel axis.
   std::vector<double> channelMeans() const;
   /// Starts the second pass with an empty histogram over [-limit, limit].
   void beginDistribution(double limit) { histogram = Histogram(limit); }
@@ -72,7 +73,7 @@ private:
   Range seen;
   Histogram histogram;
   std::vector<double> sums;
-  uint64_t perChannel = 0; // number of values in each of `sums`
+  uint64_t perChannel = 0; // number of values added to each of `sums`
 };
 
 } // namespace lathe::quantize

@@ -1,4 +1,4 @@
-// Scales and zero points from ranges, and integers from weights.
+// Computes scales and zero points from ranges of values, and integers from weights.
 #pragma once
 
 #include "ir/QuantizedForm.h"
@@ -6,8 +6,8 @@
 
 namespace lathe::quantize {
 
-/// Returns scale and zero point of an activation with this range. Zero is represented exactly. `symmetric`: the zero
-/// point is the middle of the type, and both limits have one magnitude.
+/// Returns scale and zero point of an activation whose values have this range. Zero is represented exactly.
+/// `symmetric`: the zero point is the middle of the integer type, and both limits have one magnitude.
 nn::QuantizedScale activationScale(Range range, ElementType type, bool symmetric);
 
 struct QuantizedWeights {
@@ -21,17 +21,17 @@ struct QuantizedWeights {
 QuantizedWeights quantizeWeights(const std::vector<float> &weights, const std::vector<int64_t> &dims,
                                  std::optional<int64_t> axis, int most = 127, const std::vector<double> &least = {});
 
-/// Returns the smallest scales of weights with which the bias fits 31 bits, if its unit is `inputScale` times the scale
-/// of the weights: one scale per channel, or one in total.
+/// Returns the smallest scales of a layer's weights with which its bias fits 31 bits, if the unit of the bias is
+/// `inputScale` times the scale of the weights: one scale per channel, or one in total.
 std::vector<double> leastScales(const std::vector<double> &bias, double inputScale, bool perChannel);
 
-/// Returns the real numbers that the integers represent.
+/// Returns the real numbers that quantised weights represent.
 std::vector<float> dequantized(const QuantizedWeights &weights, const std::vector<int64_t> &dims);
 
-/// Returns a bias as int32, saturated. Its units are `scales`, one per channel.
+/// Quantises a bias to int32, saturated. The units are `scales`, one per channel.
 std::vector<int32_t> quantizeBias(const std::vector<double> &bias, const std::vector<double> &scales);
 
-/// Computes the position of each element of a row-major tensor along `axis`: element / inner % extent.
+/// Computes the position along `axis` of each element of a row-major tensor: element / inner % extent.
 struct AxisIndex {
   int64_t inner = 1, extent = 1;
   AxisIndex(const std::vector<int64_t> &dims, std::optional<int64_t> axis);

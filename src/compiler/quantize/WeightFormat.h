@@ -1,4 +1,4 @@
-// The format of weights that are quantised while activations stay in float.
+// The format of weights that are quantised alone, while activations stay in float.
 #pragma once
 
 #include "support/ElementType.h"
@@ -8,10 +8,10 @@ namespace lathe::quantize {
 struct WeightFormat {
   /// Type of the stored weights, i4 or i8; invalid: weights are not quantised separately.
   ElementType type = ElementType::invalid;
-  /// Number of reduction steps that share a scale; 0: all steps of a column. If it does not divide the number of steps,
-  /// the next smaller divisor is used.
+  /// Number of reduction steps of a column of weights that share a scale; 0: all steps. If it does not divide the
+  /// number of steps, the next smaller divisor is used.
   int64_t block = 0;
-  bool zeroPoints = false; // true: codes are unsigned, and each block has a zero point besides its scale
+  bool zeroPoints = false; // true: stored integers are unsigned, and each block has a zero point besides its scale
 };
 
 } // namespace lathe::quantize

@@ -1,4 +1,4 @@
-// A confusion matrix as a picture.
+// Draws a confusion matrix as a picture.
 #pragma once
 
 #include "evaluate/Decisions.h"
@@ -8,12 +8,12 @@
 
 namespace lathe::evaluate {
 
-/// Writes the matrix of the classes that occur to `path`, as SVG with labels and counts, or as PNG. Each pair of
-/// classes is one square; rows are classes and columns decisions; a larger share of the row is darker. Throws Error for
-/// another extension.
+/// Writes the part of a confusion matrix with the classes that occur to `path`, as SVG with labels and counts, or as
+/// PNG. Each pair of classes is one square; rows are classes and columns decisions; a larger share of the row is
+/// darker. Throws Error for another extension.
 void writeConfusion(const std::string &path, const Confusion &confusion, const std::vector<std::string> &names);
 
-/// Returns the matrix as SVG text.
+/// Returns the confusion matrix as SVG text.
 std::string confusionSvg(const Confusion &confusion, const std::vector<std::string> &names);
 
 } // namespace lathe::evaluate

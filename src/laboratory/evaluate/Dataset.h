@@ -1,4 +1,4 @@
-// Pictures, or arrays, with their classes.
+// Data sets for classifiers: pictures, or arrays, with their classes.
 #pragma once
 
 #include "evaluate/Picture.h"
@@ -11,14 +11,14 @@
 
 namespace lathe::evaluate {
 
-/// A sample: a picture, an .npy or .npz file, or a sample of an archive.
+/// A sample of a data set: a picture, an .npy or .npz file, or a sample in an archive.
 struct LabelledPicture {
   std::string path;
   std::optional<size_t> label; // index of the sample's class; nothing: unknown
-  int64_t row = -1;            // position in the archive; -1: the sample is a file of its own
+  int64_t row = -1;            // position in the archive; -1: the sample is a separate file
 };
 
-/// Inputs of one sample by name. The name "" stands for the only input.
+/// The inputs of one sample, by name. The name "" stands for the only input.
 using SampleArrays = std::vector<std::pair<std::string, Tensor>>;
 
 struct SkippedFile {
@@ -30,16 +30,16 @@ struct Dataset {
   std::vector<SkippedFile> skipped; // files that were left out, with the reason
   std::vector<NpzMember> archive;   // arrays with all samples along their first axis, without the array of classes
 
-  /// True if the sample is arrays, which need no preprocessing, and not a picture.
+  /// True if the sample consists of arrays, which need no preprocessing, and is not a picture.
   bool isArrays(const LabelledPicture &sample) const;
-  /// The arrays of a sample. Arrays of an archive keep a first axis of extent 1.
+  /// The arrays of a sample. Arrays from an archive keep a first axis of extent 1.
   SampleArrays arraysOf(const LabelledPicture &sample) const;
 };
 
 /// True for a name under which an archive has its array of classes: labels, label, classes, class, y or y_test.
 bool isLabelName(const std::string &name);
 
-/// Reads the names of classes from a file, one a line; line i is class i. Throws Error for an empty file.
+/// Reads the names of classes from a file with one name per line; line i is class i. Throws Error for an empty file.
 std::vector<std::string> readLabels(const std::string &path);
 
 /// Shortens labels for tables and plots: up to the first comma ("hotdog" of "hotdog, hot dog, red hot"). Labels that
@@ -55,11 +55,12 @@ std::vector<std::string> shortNames(const std::vector<std::string> &labels);
 /// cannot be read, and for a class name that is unknown or ambiguous.
 Dataset readDataset(const std::string &path, const std::vector<std::string> &labels);
 
-/// Reads the list of samples in a CSV file, without their classes.
+/// Reads the list of samples in a CSV file of a data set, without their classes.
 std::vector<LabelledPicture> listedSamples(const std::string &path);
 
-/// Decodes every picture once, on several threads. Throws Error that names all unreadable pictures, or, with `skips`,
-/// moves them to the skipped files. `progress` (may be empty) receives the number of decoded pictures, in this thread.
+/// Decodes every picture of a data set once, on several threads. Throws Error that names all unreadable pictures, or,
+/// with `skips`, moves them to the skipped files. `progress` (may be empty) receives the number of decoded pictures,
+/// in this thread.
 void checkPictures(Dataset &data, bool skips, const std::function<void(size_t)> &progress);
 
 /// Cuts a random part out of a picture, with at least half of its height and width. `state` is the seed and is advanced

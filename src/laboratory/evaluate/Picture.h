@@ -14,17 +14,17 @@ namespace lathe::evaluate {
 
 struct Picture {
   int64_t width = 0, height = 0;
-  std::vector<uint8_t> rgb; // height x width x 3
+  std::vector<uint8_t> rgb; // height x width pixels of 3 bytes: red, green, blue
 };
 
 /// True for a file name that ends in .png, .jpg, .jpeg or .bmp, in upper or lower case.
 bool isPicture(const std::string &path);
-/// Reads a PNG, JPEG or BMP file of at most 2^28 pixels. Throws Error that names the file.
+/// Reads a picture from a PNG, JPEG or BMP file of at most 2^28 pixels. Throws Error that names the file.
 Picture readPicture(const std::string &path);
 /// Writes a picture as a PNG file. Throws Error that names the file.
 void writePng(const std::string &path, const Picture &picture);
 
-/// The rectangle of `picture` that begins at column `x` and row `y`.
+/// Returns the rectangle of `picture` that begins at column `x` and row `y`.
 Picture cropped(const Picture &picture, int64_t x, int64_t y, int64_t width, int64_t height);
 /// Resizes a picture. Each pixel is the mean of the source pixels that its area touches, rounded half up; enlarging
 /// repeats pixels.
@@ -37,11 +37,11 @@ struct Preprocessing {
   bool crop = false;             // true: resize the shorter side and crop the middle; false: stretch
   /// Length of the shorter side before the crop, in pixels; 0: the picture just covers the input.
   int64_t shorterSide = 0;
-  bool reversed = false;      // true: planes in the order blue, green, red
+  bool reversed = false;      // true: planes are in the order blue, green, red
   double least = 0, most = 1; // values of pixels 0 and 255, before mean and deviation
   std::array<double, 3> mean{0, 0, 0}, deviation{1, 1, 1};
   ElementType type = ElementType::f32;
-  /// Pixels of an integer input become round(value / scale) + zeroPoint, saturated. With scale 0 they are the pixel
+  /// For an integer input, pixels become round(value / scale) + zeroPoint, saturated. With scale 0 they are the pixel
   /// itself, minus 128 for i8.
   double scale = 0;
   int64_t zeroPoint = 0;
@@ -50,7 +50,7 @@ struct Preprocessing {
   std::optional<Quantization> quantization = {};
 };
 
-/// Turns a picture into an input of a model, with a batch of 1.
+/// Turns a picture into an input of a model, with a batch of 1, as `how` says.
 Tensor preprocess(const Picture &picture, const Preprocessing &how);
 
 } // namespace lathe::evaluate

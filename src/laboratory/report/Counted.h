@@ -1,4 +1,4 @@
-// Counters of runs: busy processors, instructions a cycle, frequency, cache misses.
+// Hardware counters of runs: busy processors, instructions per cycle, frequency, cache misses.
 #pragma once
 
 #include "report/Rows.h"
@@ -7,11 +7,11 @@ namespace lathe::report {
 
 struct Counted {
   const Row *row = nullptr;
-  std::optional<double> instructionsPerCycle; // counted in user mode only
-  std::optional<double> flopsPerCycle;        // nominal operations a cycle
+  std::optional<double> instructionsPerCycle; // instructions per cycle, counted in user mode only
+  std::optional<double> flopsPerCycle;        // nominal operations per cycle
 };
 
-/// The counters of each row that counts and has a processor time.
+/// Returns the counters of each row that counts (Row::counts) and has a processor time.
 std::vector<Counted> counted(const std::vector<Row> &rows);
 
 nlohmann::json toJson(const Counted &counted);

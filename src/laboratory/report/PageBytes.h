@@ -1,13 +1,13 @@
-// The built page of reports and the program that draws its plots as SVG, as bytes of this program
-// (report/page/, built with npm).
+// The built report page and the program that draws its plots as SVG, as byte strings in this program (from
+// report/page/, built with npm).
 #pragma once
 
 #include <string_view>
 
 namespace lathe::report {
 
-/// The page as HTML, with `pageDataMarker` where the document belongs; "" if this program was built without npm, and so
-/// without a page.
+/// The report page as HTML, with `pageDataMarker` where the document belongs; "" if this program was built without
+/// npm, and so without a page.
 std::string_view pageTemplate();
 /// A module for Node.js that draws plots: `node plots.mjs DOCUMENT.json FOLDER` writes every plot as SVG. "" if this
 /// program was built without npm.

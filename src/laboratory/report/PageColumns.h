@@ -1,4 +1,5 @@
-// What the document of a page is made of: lists of different values, columns of numbers, and judged pairs of points.
+// What the document of a report page is made of: lists of distinct values, columns of numbers, and judged pairs of
+// points.
 #pragma once
 
 #include "report/Rows.h"
@@ -17,7 +18,7 @@
 
 namespace lathe::report {
 
-/// Hash of a key: a text, or an array of numbers, whose bytes are hashed.
+/// Hash function for keys: a text, or an array of numbers, whose bytes are hashed.
 struct KeyHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
@@ -31,7 +32,7 @@ struct KeyEqual {
 };
 template <class Key, class Value> using KeyMap = std::unordered_map<Key, Value, KeyHash, KeyEqual>;
 
-/// A list of distinct values that gives each value an index. A key identifies a value.
+/// A list of distinct values that gives each value an index. A key (text) identifies a value.
 template <class Value = std::string> class Dictionary {
 public:
   template <class Make> uint32_t index(std::string_view key, Make &&make) {
@@ -54,7 +55,8 @@ private:
   KeyMap<std::string, uint32_t> places;
 };
 
-/// Columns by name. Rows fill them in the same order, so the next column is usually the one after the last.
+/// Columns of values by column name. All rows fill the columns in the same order, so the search for a column starts
+/// after the last one found.
 template <class T> class NamedColumns {
 public:
   std::vector<T> &operator[](std::string_view name) {
@@ -76,16 +78,16 @@ private:
   size_t next = 0;
 };
 
-/// Columns of one kind of row, with one number for each row.
+/// Columns of one kind of row (points, samples, ...), with one number for each row.
 class NumberColumns {
 public:
   explicit NumberColumns(Dictionary<> &texts) : texts(texts) {}
   void integer(std::string_view name, uint32_t value) { integers[name].push_back(value); }
-  void number(std::string_view name, std::optional<double> value); // an unknown value is written as NaN
-  /// Adds the index of the text in the dictionary to the column, and returns it.
+  void number(std::string_view name, std::optional<double> value); // NaN stands for an unknown value
+  /// Appends the index of the text `value` in the dictionary to the column `name`, and returns the index.
   uint32_t text(std::string_view name, std::string_view value);
 
-  /// All columns; numbers that no row knows are left out.
+  /// All columns as JSON; columns of numbers in which no row has a value are left out.
   nlohmann::json document() const;
 
 private:
@@ -94,25 +96,26 @@ private:
   NamedColumns<double> numbers;
 };
 
-/// A typed array of the page: {"type", "data"}.
+/// Functions that return a typed array of the page as JSON: {"type", "data"}.
 nlohmann::json packed(const std::vector<uint8_t> &values);
 nlohmann::json packed(const std::vector<uint16_t> &values);
 nlohmann::json packed(const std::vector<uint32_t> &values);
 nlohmann::json packed(const std::vector<double> &values);
-/// Times in ns as a typed array, in 32 bits if this is enough for all (up to 4.29 s).
+/// Times in ns as a typed array of the page, with 32 bits per time if this is enough for all (up to 4.29 s).
 nlohmann::json packedTimes(const std::vector<int64_t> &nanoseconds);
 
-/// What decides which points a point of the page is compared with.
+/// What decides with which other points a point of the page is compared.
 struct PagePoint {
   Timing timing;
-  std::array<uint32_t, 3> group;  // kind, problem and setting without schedule: compared on all platforms
-  std::array<uint32_t, 3> column; // platform, provider and variant
-  uint32_t setting = 0;           // setting and schedule, as an index
-  std::string scheduledColumn;    // scheduledColumnOf
-  std::string sameAs;             // the scheduled column whose time stands for the point's; "": none
+  // kind, problem and setting without schedule: points with equal group are compared on all platforms
+  std::array<uint32_t, 3> group;
+  std::array<uint32_t, 3> column; // platform, provider and variant of the point
+  uint32_t setting = 0;           // index of the point's setting with its schedule
+  std::string scheduledColumn;    // the point's column with its schedule (scheduledColumnOf)
+  std::string sameAs;             // the scheduled column whose time stands for this point's time; "": none
   bool counts = false;            // Row::counts
-  bool isCurrent = true;          // false: measured again later, which the page hides at first
-  bool inSweep = false;           // of `lathe sweep`, whose points are compared with the first one
+  bool isCurrent = true;          // false: the point was measured again later, so the page hides it at first
+  bool inSweep = false;           // the point is from `lathe sweep`, whose points are compared with the first point
 };
 
 class PagePairs {
@@ -129,8 +132,8 @@ public:
   nlohmann::json document(const std::function<lab::Starts(size_t)> &startsOf) const;
 
 private:
-  using Pairs = std::set<std::pair<uint32_t, uint32_t>>;  // the smaller index first
-  using Sides = std::vector<std::vector<lab::SideTimes>>; // by member and statistic
+  using Pairs = std::set<std::pair<uint32_t, uint32_t>>;  // pairs of indices of points, the smaller index first
+  using Sides = std::vector<std::vector<lab::SideTimes>>; // times of points, by member of a group and by statistic
   Pairs pairsOf(const std::vector<uint32_t> &members, const std::set<std::string> &named, const Sides &sides) const;
 };
 

@@ -14,14 +14,14 @@ namespace lathe::report {
 
 class PointBelt {
 public:
-  /// `use` is called in a thread of this object, for one point after the other, in the order of adding.
+  /// Starts a thread of this object that calls `use` for one point after the other, in the order of adding.
   explicit PointBelt(std::function<void(const store::Point &point)> use);
-  /// Waits for the thread. Points that it has not used yet are dropped.
+  /// Waits for the thread. Points that the thread has not used yet are dropped.
   ~PointBelt();
   PointBelt(const PointBelt &) = delete;
   PointBelt &operator=(const PointBelt &) = delete;
 
-  /// Adds a copy of the point; waits if too many points are queued. Rethrows exceptions of `use`.
+  /// Adds a copy of the point to the queue; waits if too many points are queued. Rethrows exceptions of `use`.
   void add(const store::Point &point);
   /// Waits until all points are processed. Rethrows exceptions of `use`.
   void finish();
@@ -32,7 +32,7 @@ private:
   void work();
 
   std::function<void(const store::Point &)> use;
-  Batch next;       // used by the caller only
+  Batch next;       // batch that is being filled; used by the caller's thread only
   std::mutex mutex; // protects the members that follow
   std::condition_variable changed;
   std::deque<Batch> batches;

@@ -1,4 +1,4 @@
-// Hand-made rows for tests.
+// Hand-made rows of measurements for tests of reports.
 #pragma once
 
 #include "report/Rows.h"
@@ -7,14 +7,15 @@
 
 namespace lathe::report {
 
-/// The text of a problem: a 3x3 convolution with an input of `batch` x `in` x 8 x 8 and `out` output channels.
+/// The text of a convolution problem for tests: 3x3, with an input of `batch` x `in` x 8 x 8 and `out` output
+/// channels.
 inline std::string convText(int in, int out, int batch = 1) {
   return lab::Problem::parse(fmt::format("conv x={}x{}x8x8 w={}x{}x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1",
                                          batch, in, out, in))
       .str();
 }
 
-/// An experiment of a kind on platform "p", with these settings.
+/// A test experiment of the kind given on platform "p", with these settings.
 inline store::Experiment ofKind(store::ExperimentKind kind, nlohmann::json settings = nlohmann::json::object()) {
   store::Experiment experiment;
   experiment.kind = kind;
@@ -23,7 +24,7 @@ inline store::Experiment ofKind(store::ExperimentKind kind, nlohmann::json setti
   return experiment;
 }
 
-/// A row in which every sample takes `seconds`; 0: a failed row.
+/// A test row in which every sample takes `seconds`; 0: a failed row.
 inline Row rowOf(const std::string &problem, const std::string &provider, double seconds, int threads = 1,
                  const std::string &experiment = "e") {
   store::Point point;

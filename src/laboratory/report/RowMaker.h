@@ -1,4 +1,5 @@
-// Makes rows from points. Points of one problem are usually consecutive, so its text is parsed once.
+// Makes rows (report/Rows.h) from stored points. Points of one problem are usually consecutive, so its text is parsed
+// once.
 #pragma once
 
 #include "report/Rows.h"
@@ -9,10 +10,10 @@ namespace lathe::report {
 
 class RowMaker {
 public:
-  /// Makes the row of a point, with the same result as report::rowOf.
+  /// Makes the row of a point, with the same result as the function report::rowOf.
   Row rowOf(const store::Point &point, const store::Experiment &experiment);
 
-  /// What the text of a problem says about its work; the members have the names that they have in Row.
+  /// The work of a problem, from its text; the members have the names that they have in Row.
   struct Work {
     std::optional<lab::Problem> shape;
     double flops = 0, bytes = 0;

@@ -1,4 +1,4 @@
-// Gains of schedules over the default schedule.
+// Gains: how much faster the best measured schedule is than the default schedule.
 #pragma once
 
 #include "report/Rows.h"
@@ -8,11 +8,11 @@ namespace lathe::report {
 /// The fastest schedule of a column (provider and variant) in a cell with the default and at least one other schedule.
 /// A schedule with the same implementation as the default counts as measured.
 struct ScheduleGain {
-  /// The fastest schedule; the default schedule, which may be the same row.
+  /// best: row of the fastest schedule; standard: row of the default schedule. Both may be the same row.
   const Row *best = nullptr, *standard = nullptr;
-  lab::RatioEstimate ratio;                  // time of `standard` / time of `best`
+  lab::RatioEstimate ratio;                  // ratio of times: `standard` / `best`
   lab::Verdict verdict = lab::Verdict::same; // faster: `best` is faster with certainty
-  size_t schedules = 0;                      // number of measured schedules, including the default
+  size_t schedules = 0;                      // number of schedules that were measured, including the default
   std::string because = {};                  // why `verdict` is ambiguous (lab::ambiguityOf)
 
   bool isDefault() const { return best == standard; }
@@ -20,7 +20,7 @@ struct ScheduleGain {
 
 struct ScheduleSummary {
   std::string column, setting;
-  size_t problems = 0, better = 0;  // number of problems; number of them with `verdict` faster
+  size_t problems = 0, better = 0;  // number of problems; number of problems whose `verdict` is faster
   lab::RatioEstimate geometricMean; // geometric mean of the ratios; its interval is over the problems
 };
 

@@ -5,9 +5,9 @@
 
 namespace lathe::report {
 
-/// The baseline: PROVIDER, PROVIDER:VARIANT or PROVIDER:VARIANT:SCHEDULE, optionally followed by @PLATFORM. Missing
-/// parts match the fastest row of each cell. With a platform (a part of its name, see PlatformNames.h, or the beginning
-/// of its key), rows of all platforms are compared with it.
+/// The choice of a baseline for speedups: PROVIDER, PROVIDER:VARIANT or PROVIDER:VARIANT:SCHEDULE, optionally followed
+/// by @PLATFORM. Missing parts match the fastest row of each cell. With a platform (a part of its name, see
+/// PlatformNames.h, or the beginning of its key), rows of all platforms are compared with it.
 struct ColumnChoice {
   std::string provider;
   std::optional<std::string> variant, schedule, platform;
@@ -20,15 +20,17 @@ struct ColumnChoice {
 
 struct Speedup {
   const Row *row = nullptr, *baseline = nullptr;
-  lab::RatioEstimate ratio;    // time of `baseline` / time of `row`
-  bool withinOverhead = false; // call overhead may explain it (lab/judging/Verdict.h); excluded from means
+  lab::RatioEstimate ratio; // ratio of times: `baseline` / `row`
+  // call overhead may explain the ratio (lab/judging/Verdict.h); the speedup is excluded from means
+  bool withinOverhead = false;
 };
 
 struct SpeedupSummary {
-  std::string column; // "onednn:auto"; "onednn": its fastest variant in each cell
+  std::string column; // the rows compared: a column "onednn:auto"; "onednn": its fastest variant in each cell
   std::string setting;
-  size_t problems = 0;              // number of problems in the geometric mean
-  lab::RatioEstimate geometricMean; // its interval is over the problems (lab::geometricMean)
+  size_t problems = 0; // number of problems in the geometric mean
+  // geometric mean of the speedups; its interval is over the problems (lab::geometricMean)
+  lab::RatioEstimate geometricMean;
 };
 
 struct Speedups {
@@ -36,8 +38,8 @@ struct Speedups {
   std::vector<SpeedupSummary> summaries;
 };
 
-/// Speedups of every row that counts over the baseline of its cell. Leaves out cells without a baseline. Rows of
-/// different platforms took no turns.
+/// Returns the speedup of every row that counts (Row::counts) over the baseline row of its cell. Leaves out cells
+/// without a baseline. Rows of different platforms are judged as not measured in turns.
 Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline);
 
 nlohmann::json toJson(const Speedups &speedups);

@@ -10,18 +10,18 @@
 
 namespace lathe::report {
 
-/// One measurement of a series.
+/// One measurement in a trend (TrendSeries).
 struct Observation {
-  std::string experiment, measured;     // uuid; date and time in UTC
+  std::string experiment, measured;     // uuid of the experiment; date and time in UTC
   std::string version, revision, build; // version, commit ("" if unknown) and build of lathe
   std::string platform;                 // key of the platform
   size_t samples = 0;
   double others = 0;          // share of the processors that other programs kept busy, 0 to 1
-  double median = 0;          // median of all samples in seconds
-  lab::MedianEstimate spread; // median over the process starts, with its interval
+  double median = 0;          // median of all samples, in seconds
+  lab::MedianEstimate spread; // median over the process starts, with its confidence interval
 };
 
-/// A step of a series: a point where its times change.
+/// A step in a trend: a point in the series of observations where the times change.
 struct ChangePoint {
   size_t index = 0; // index of the first observation after the change
   double ratio = 0; // median of the times after the change / median before it, up to the next and the previous change
@@ -34,8 +34,8 @@ struct TrendSeries {
   store::ExperimentKind kind = store::ExperimentKind::ops;
   store::Setting setting; // "records" in its other settings is true where tuning records were used
   std::string cpu;
-  std::vector<Observation> observations; // observations, sorted by date
-  std::vector<ChangePoint> changes;      // changes, sorted by index
+  std::vector<Observation> observations; // observations of the series, sorted by date
+  std::vector<ChangePoint> changes;      // steps of the series, sorted by index
 };
 
 /// Finds the steps of a series by a permutation test (Antoch and Huskova, "Permutation tests in change point analysis",
@@ -48,9 +48,9 @@ struct TrendSeries {
 /// observations has no change. Deterministic.
 std::vector<ChangePoint> changePoints(std::span<const double> times, double level = 0.01);
 
-/// Selects series. An empty text does not restrict.
+/// Conditions that select trends. An empty text does not restrict.
 struct TrendFilter {
-  std::string text = {}; // contained in the problem's text, or equal to the name of the operator
+  std::string text = {}; // substring of the problem's text, or the name of the operator
   store::Filter points = {};
 };
 

@@ -26,13 +26,14 @@ struct TwoSegments {
 /// five points, because two segments fit any four points.
 std::optional<TwoSegments> fitTwoSegments(std::span<const double> x, std::span<const double> y);
 
-/// Returns the first number of threads x[i] after which the speed grows by less than the share `gain` per added thread,
-/// up to x[i + 1]; later points do not count. Nothing if there is none. x is ascending.
+/// Returns the largest worthwhile number of threads: the first x[i] after which the speed grows by less than the share
+/// `gain` per added thread, up to x[i + 1]; later points do not count. Nothing if there is none. `x` (numbers of
+/// threads) is ascending.
 std::optional<double> lastWorthwhile(std::span<const double> x, std::span<const double> seconds, double gain = 0.1);
 
 struct Curve {
-  std::string resource; // "threads", "batch", "x[0]", "x[1]=w[1]": extents of operands
-  /// Everything that is constant along the curve, as text.
+  std::string resource; // what grows along x: "threads", "batch", or extents of operands, "x[0]", "x[1]=w[1]"
+  /// Everything that is constant along the curve (operator, provider, setting), as text.
   std::string context;
   std::vector<double> x, seconds;
 };
@@ -45,7 +46,7 @@ std::vector<Curve> curves(const std::vector<Row> &rows);
 struct Turning {
   Curve curve;
   std::optional<TwoSegments> fit; // two lines through the logarithms of x and y
-  std::optional<double> threads;  // lastWorthwhile, for curves along threads
+  std::optional<double> threads;  // result of lastWorthwhile, for curves along threads
 };
 std::vector<Turning> turningPoints(const std::vector<Row> &rows);
 

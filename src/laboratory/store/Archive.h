@@ -13,16 +13,18 @@ namespace lathe::store {
 
 using Record = std::variant<Platform, Experiment, Point, TuningRecord, TuningTask, Label>;
 
-/// Calls `visit` for every record that `filter` selects; a record comes after the records that it refers to. Tuning
-/// records are included only if the filter restricts nothing or selects the kind `tune`. Labels come last: the labels
-/// of all visited records, or all labels if the filter restricts nothing. The order depends only on the content.
+/// Calls `visit` for every record of a store that `filter` selects; a record comes after the records that it
+/// refers to. Tuning records are included only if the filter restricts nothing or selects the kind `tune`.
+/// Labels come last: the labels of all visited records, or all labels if the filter restricts nothing. The order
+/// depends only on the content of the store.
 void eachRecord(Store &store, const Filter &filter, const std::function<void(const Record &)> &visit);
 
-/// Calls `visit` for every tuning record that `filter` selects, after the records that it refers to.
+/// Calls `visit` for every tuning record of a store that `filter` selects, after the platform, task and
+/// experiments that the record refers to.
 void eachTuning(Store &store, const TuningFilter &filter, const std::function<void(const Record &)> &visit);
 
-/// Write the records that `filter` selects as JSON lines, compressed if `path` ends in .gz. Equal
-/// content gives equal files. Return the number of records written.
+/// Write the records of a store that `filter` selects as JSON lines, compressed if `path` ends in .gz. Stores
+/// with equal content give equal files. Return the number of records written.
 Store::Counts exportArchive(Store &store, const Filter &filter, const std::string &path);
 Store::Counts exportTuning(Store &store, const TuningFilter &filter, const std::string &path);
 
@@ -31,13 +33,13 @@ Store::Counts exportTuning(Store &store, const TuningFilter &filter, const std::
 /// or not an archive. Some damage is only found at the end of the file, after calls of `visit`.
 void readArchive(const std::string &path, const std::function<void(const Record &)> &visit);
 
-/// The tuning records of an uncompressed archive, found by the text of their task. Checks the hash of the whole file,
-/// but parses only requested records.
+/// Index of an uncompressed archive that finds tuning records by the text of their task. Checks the hash of the
+/// whole file, but parses only the records that are asked for.
 class ArchiveIndex {
 public:
-  /// Throws Error as RecordArchive does.
+  /// Reads the archive and checks its hash. Throws Error as RecordArchive does.
   explicit ArchiveIndex(const std::string &path) : records(path) {}
-  /// Returns the record of the task, or nothing. Throws Error for a record with an impossible value.
+  /// Returns the tuning record of the task, or nothing. Throws Error for a record with an impossible value.
   std::optional<TuningRecord> find(const std::string &task) const;
   size_t size() const { return records.size(); }
 
@@ -50,23 +52,24 @@ struct ImportCounts {
     size_t added = 0, replaced = 0, known = 0;
   };
   Kind platforms, experiments, points, tuning, labels;
-  size_t samples = 0;             // samples of added and replaced points
-  std::vector<std::string> notes; // lines about skipped parts of the files
+  size_t samples = 0;             // number of samples in added and replaced points
+  std::vector<std::string> notes; // messages about parts of the imported files that were skipped
 };
 
 enum class Imported {
   everything,
-  tuning // tuning records, and the platforms and experiments they refer to
+  tuning // import only tuning records, and the platforms and experiments that they refer to
 };
 
-/// Reads a file once: calls `visit` for every record, after the records that it refers to, and adds a line to `notes`
-/// for each skipped part. Throws Error for a damaged file.
+/// Function that reads one file of measurements from beginning to end: calls `visit` for every record, after the
+/// records that it refers to, and adds a line to `notes` for each skipped part. Throws Error for a damaged file.
 using RecordSource =
     std::function<void(const std::function<void(const Record &)> &visit, std::vector<std::string> &notes)>;
 
-/// True if the file is a database of SQLite.
+/// True if the file is an SQLite database.
 bool isStoreFile(const std::string &path);
-/// The records of an archive, a store file or a log of AutoTVM (store/AutoTvm.h), recognised by content.
+/// Returns a reader of the records in an archive, a store file or a log of AutoTVM (store/AutoTvm.h). The kind
+/// of file is recognised by content.
 RecordSource sourceOf(const std::string &path);
 
 /// Imports files into `store`. All files are read and checked first; then either everything is written or nothing. Of
@@ -74,7 +77,7 @@ RecordSource sourceOf(const std::string &path);
 /// order of the files does not matter, and importing a file twice changes nothing.
 ImportCounts importSources(Store &store, const std::vector<RecordSource> &sources,
                            Imported what = Imported::everything);
-/// Imports files: the sources that sourceOf gives for these paths.
+/// Imports the records of the files at `paths` into a store: importSources with sourceOf of each path.
 ImportCounts importInto(Store &store, const std::vector<std::string> &paths, Imported what = Imported::everything);
 
 } // namespace lathe::store

@@ -24,9 +24,9 @@ namespace lathe::store {
 /// True if the first line of the file is of a log of AutoTVM, of any version.
 bool isAutoTvmLog(const std::string &path);
 
-/// Calls `visit` for every record, after the records that it refers to. Skips empty lines and lines that begin with #.
-/// An incomplete last line, as in a log that is being written, is skipped and mentioned in `notes`. Throws Error with
-/// the file and the line for any other line that is not of version 0.2.
+/// Reads a log of AutoTVM. Calls `visit` for every record, after the records that it refers to. Skips empty
+/// lines and lines that begin with #. An incomplete last line, as in a log that is being written, is skipped and
+/// mentioned in `notes`. Throws Error with the file and the line for any other line that is not of version 0.2.
 void readAutoTvmLog(const std::string &path, const std::function<void(const Record &)> &visit,
                     std::vector<std::string> &notes);
 

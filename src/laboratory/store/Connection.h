@@ -1,4 +1,5 @@
-// The interface of a kind of database for Database, Statement and Transaction (store/Database.h).
+// Interface that each kind of database (SQLite, PostgreSQL) implements for Database, Statement and Transaction
+// (store/Database.h).
 #pragma once
 
 #include "store/Location.h"
@@ -11,44 +12,46 @@
 
 namespace lathe::store {
 
-/// A server refused a request: its disk is full, another program holds a lock, or the user may not write. The data is
-/// intact.
+/// Error: a database server refused a request, because its disk is full, another program holds a lock, or the
+/// user may not write. The data is intact.
 class ServerFailure : public Error {
 public:
   using Error::Error;
 };
 
-/// The server does not answer, or has ended the connection. The transaction is not written, unless
-/// the connection broke while it was committed.
+/// Error: the database server does not answer, or has ended the connection. The current transaction is not
+/// written, unless the connection broke while it was committed.
 class LostConnection : public ServerFailure {
 public:
   using ServerFailure::ServerFailure;
 };
 
-/// A lost server stayed away longer than the waiting time.
+/// Error: a lost database server did not come back within the waiting time.
 class ServerGone : public ServerFailure {
 public:
   using ServerFailure::ServerFailure;
 };
 
-/// Another writer was faster. Trying the same transaction again will see the data of the other writer.
+/// Error: another writer changed the same rows first. A second try of the transaction sees the data of the other
+/// writer.
 class WriteConflict : public ServerFailure {
 public:
   using ServerFailure::ServerFailure;
 };
 
 enum class TransactionKind {
-  write,  // reads stay valid until its end: no other process writes
-  append, // adds rows only; others may append at the same time
-  read    // sees a snapshot of the database
+  write,  // no other process writes until the transaction ends, so what it has read stays valid
+  append, // the transaction only adds rows; others may append at the same time
+  read    // the transaction only reads, from a snapshot of the database
 };
 
-/// How the rows of a result are transferred from a server. From files, rows always come one by one.
+/// How the rows of a query's result are transferred from a server. An SQLite file always gives its rows one by
+/// one.
 enum class RowTransfer {
-  whole, // all rows at once
-  // The other two are for results that may not fit into memory. With them, a connection that breaks after the first
-  // rows is a LostConnection, also outside transactions.
-  inPieces, // a piece at a time, each with a request to the server
+  whole, // all rows of the result at once
+  // inPieces and oneByOne are for results that may not fit into memory. With them, a connection that breaks
+  // after the first rows is a LostConnection, also outside transactions.
+  inPieces, // a block of rows at a time, each with a request to the server
   oneByOne  // as a stream; no other statement may run before the end of the result
 };
 
@@ -77,26 +80,27 @@ public:
 
   virtual void begin(TransactionKind kind) = 0;
   virtual void commit() = 0;
-  /// Undoes an open transaction; does nothing if none is open.
+  /// Undoes an open transaction; does nothing if no transaction is open.
   virtual void rollback() noexcept = 0;
-  /// Connects to a lost server again; waits at most as long as agreed when connecting. Throws ServerGone after that
-  /// time.
+  /// Connects to a lost server again. Waits at most for the time that was given when the connection was opened,
+  /// then throws ServerGone.
   virtual void reconnect(const std::string &reason);
 
-  /// Version of the schema; 0: an empty database, -1: a database of another program.
+  /// Schema version of the store in this database; 0: the database is empty, -1: it belongs to another program.
   virtual int64_t schemaVersion() = 0;
   virtual void setSchemaVersion(int64_t version) = 0;
   /// A number that changes when another connection has changed the database. It needs no query of a table. On a server,
   /// changes of other databases may change it, too.
   virtual int64_t changeCount() = 0;
-  /// Creates what the database must have before the first schema step.
+  /// Creates what an empty database needs before the first schema step.
   virtual void prepareEmpty() {}
-  /// Kind and name of a foreign object in the database that would change the effect of our statements; "": none.
+  /// Kind and name of an object in the database that Lathe did not create and that would change the effect of
+  /// Lathe's statements; "": none.
   virtual std::string foreignObject() { return ""; }
   /// Translates the statements of a schema step (store/Schema.cpp) into the database's dialect.
   virtual std::string dialectOf(const std::string &step) const { return step; }
 
-  /// Makes commits survive a power failure. Limits the size of the database; 0: no limit.
+  /// Makes commits survive a power failure. Limits the size of the database to `maxPages` pages; 0: no limit.
   virtual void beSafe(double /*busySeconds*/, int64_t /*maxPages*/) {}
   /// Replaces the content of the database by the content of `source`, a database of the same kind.
   virtual void copyFrom(Connection &source);
@@ -108,12 +112,12 @@ enum class OpenMode {
   readOnly
 };
 
-/// Opens a file of SQLite; "": a private database that is removed with the connection. Messages call
-/// it `name`.
+/// Opens an SQLite file; an empty path: a private database that is removed with the connection. Messages call
+/// the database `name`.
 std::unique_ptr<Connection> openSqlite(const std::string &path, const std::string &name, OpenMode mode,
                                        double busySeconds);
-/// Connects to a server. Waits for a server that is starting for `busySeconds`, and later for a lost server for
-/// `waitSeconds`.
+/// Connects to a PostgreSQL server. Waits for a server that is starting for `busySeconds`, and later for a lost
+/// server for `waitSeconds`.
 std::unique_ptr<Connection> openPostgres(const Location &place, OpenMode mode, double busySeconds, double waitSeconds);
 
 } // namespace lathe::store

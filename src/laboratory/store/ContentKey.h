@@ -1,4 +1,4 @@
-// Keys derived from content (equal on every machine for equal content), and unique keys.
+// Hash keys derived from content (equal on every machine for equal content), and random unique keys.
 #pragma once
 
 #include "support/archive/RecordArchive.h"

@@ -1,6 +1,6 @@
-// One interface to files of SQLite and to PostgreSQL servers: databases are closed, statements
-// finalised, uncommitted transactions rolled back. Every failure is a one-line Error with the
-// file or URL and the database's message.
+// One interface to SQLite files and to PostgreSQL servers. Destructors close databases, finalise statements and
+// roll back uncommitted transactions. Every failure is a one-line Error with the file or URL and the database's
+// message.
 //
 // SQL is written once, in what both dialects have. Parameters are `?`. The differences that remain
 // are in store/Sqlite.cpp and store/postgres/PostgresDialect.h.
@@ -13,40 +13,43 @@
 
 namespace lathe::store {
 
-/// Seconds to wait for a lost server: the value of the environment variable LATHE_STORE_WAIT, or 300. Throws Error for
-/// a value that is not a number.
+/// Number of seconds to wait for a lost database server: the value of the environment variable LATHE_STORE_WAIT,
+/// or 300. Throws Error for a value that is not a number.
 double serverWaitSeconds();
-/// Sets the function that receives messages about lost and found servers. Default: they go to standard error.
+/// Sets the function that receives messages about lost and found database servers. Default: messages go to
+/// standard error.
 void setStoreNotice(std::function<void(const std::string &)> notice);
-/// Passes on a message about a lost or found server.
+/// Passes a message about a lost or found database server to the function that setStoreNotice has set.
 void storeNotice(const std::string &line);
 
 /// A connection to a store's database, used from one thread at a time.
 class Database {
 public:
   using Mode = OpenMode;
-  /// `busySeconds` is the time that a statement waits for another process that writes. The connection waits for a lost
-  /// server for serverWaitSeconds(); with Mode::readOnly for `busySeconds`.
+  /// Opens the database at `place`. `busySeconds` is the time that a statement waits for another process that
+  /// writes. The connection waits for a lost server for serverWaitSeconds(); with Mode::readOnly for
+  /// `busySeconds`.
   Database(const Location &place, Mode mode, double busySeconds = 30);
   /// Creates a private database that is removed with the object; SQLite spills it to a temporary
   /// file. Messages call it `name`.
   static Database temporary(const std::string &name);
 
-  /// The path of the file, or the URL without passwords.
+  /// The path of the database file, or the server's URL without passwords.
   const std::string &path() const { return place.text(); }
   const Location &location() const { return place; }
-  /// Executes one or several statements without parameters; rows are ignored.
+  /// Executes one or several SQL statements without parameters; rows of results are ignored.
   void execute(const std::string &sql) { connection->execute(sql); }
-  /// Returns the first column of the first row of a statement without parameters.
+  /// Returns the first column of the first row of an SQL statement without parameters.
   int64_t integer(const std::string &sql);
   std::string text(const std::string &sql);
-  /// Number of rows that the last statement changed.
+  /// Number of rows that the last SQL statement changed.
   int64_t changes() const { return connection->changes(); }
   /// Replaces `*this` by a copy of the current state of `source`. Both must be SQLite databases.
   void copyFrom(Database &source) { connection->copyFrom(*source.connection); }
-  /// Calls `body`, which makes one transaction. If the connection breaks, or another writer changes the same rows
-  /// first, calls it again with `again` true: the first call may already have written. `rescue`, if given, runs when a
-  /// signal ends the process while the server is lost. Throws ServerGone after the waiting time.
+  /// Calls `body`, which makes one transaction. If the connection breaks, or another writer changes the same
+  /// rows first, calls `body` again with `again` true: the first call may already have written. `rescue`, if
+  /// given, runs when a signal ends the process while the server is lost. Throws ServerGone after the waiting
+  /// time.
   void repeated(const std::function<void(bool again)> &body, const std::function<void()> &rescue = nullptr);
   Connection &link() const { return *connection; }
 
@@ -60,11 +63,11 @@ private:
 /// A prepared statement. Its parameters are `?`, bound in order; columns count from 0.
 class Statement {
 public:
-  /// Prepares a statement. With RowTransfer::inPieces, `sql` must be a SELECT.
+  /// Prepares an SQL statement. With RowTransfer::inPieces, `sql` must be a SELECT.
   Statement(Database &database, std::string_view sql, RowTransfer transfer = RowTransfer::whole)
       : cursor(database.link().prepare(sql, transfer)) {}
 
-  /// Resets the statement and binds all parameters in order.
+  /// Resets the statement and binds `values` to its parameters in order.
   template <class... Values> Statement &bind(const Values &...values) {
     reset();
     int index = 0;
@@ -74,7 +77,7 @@ public:
   void bindOne(int index, int64_t value) { cursor->bindInteger(index, value); }
   void bindOne(int index, int value) { bindOne(index, int64_t(value)); }
   void bindOne(int index, bool value) { bindOne(index, int64_t(value)); }
-  void bindOne(int index, double value); // NULL unless finite
+  void bindOne(int index, double value); // binds NULL if the value is not finite
   void bindOne(int index, std::string_view value) { cursor->bindText(index, value); }
   void bindOne(int index, const std::string &value) { bindOne(index, std::string_view(value)); }
   void bindOne(int index, std::nullopt_t) { cursor->bindNull(index); }
@@ -85,7 +88,8 @@ public:
       bindOne(index, std::nullopt);
   }
 
-  /// Returns true if there is a row to read. Returns false at the end and resets the statement.
+  /// Moves to the next row. Returns true if there is a row to read; at the end, returns false and resets the
+  /// statement.
   bool step() { return cursor->step(); }
   /// Executes the statement to its end and ignores its rows.
   void run() {
@@ -105,7 +109,7 @@ private:
   std::unique_ptr<Cursor> cursor;
 };
 
-/// A transaction. It is rolled back unless it was committed.
+/// A database transaction. Its destructor rolls it back unless it was committed.
 class Transaction {
 public:
   using Kind = TransactionKind;

@@ -1,4 +1,5 @@
-// Fields of records as columns of rows: lists of columns, values that are bound, values that are read.
+// Conversion between records (store/Fields.h) and database rows: lists of columns, values to bind, values that
+// are read.
 #pragma once
 
 #include "store/Fields.h"
@@ -12,8 +13,9 @@ int64_t idOf(Database &database, const char *table, const char *column, const st
 /// The JSON text of a document, as a column stores it.
 std::string dump(const nlohmann::json &document);
 
-/// Builds a list of columns from fields. With a table, "table.column, ..." for a query, in which a link is the other
-/// table's key; without a table, "column, ..." for an insertion.
+/// Visitor that lists the columns of a record's fields. With a table, the list is "table.column, ..." for a
+/// query, where a field that links to another table is the key of that table; without a table, it is "column,
+/// ..." for an insertion.
 struct Columns {
   const char *table;
   bool withLarge;
@@ -81,7 +83,7 @@ struct Binder {
   void part(const auto &) {}
 };
 
-/// Placeholders for as many columns as a list has: "?, ?" for "a, b".
+/// Placeholders for an SQL list of columns: "?, ?" for "a, b".
 inline std::string placesOf(const std::string &columns) {
   std::string places = "?";
   for (char c : columns)

@@ -79,7 +79,7 @@ void visitFields(IsRecord<Setting> auto &s, auto &&visit) {
   visit("extra", s.extra);
 }
 
-/// The counters of a sample, in the order in which they are written.
+/// The hardware counters of a sample, in the order in which they are written.
 struct SampleCounter {
   const char *key;
   std::optional<int64_t> Sample::*member;
@@ -144,25 +144,29 @@ void visitFields(IsRecord<TuningRecord> auto &r, auto &&visit) {
   visit.known("outcomes", r.outcomes);
 }
 
-// The functions below convert values of fields to JSON, for archives, `--json`, and columns that hold documents.
+// The functions below convert the values of record fields to JSON, for archives, `--json`, and columns that
+// hold documents.
 
-/// False for a value that JSON omits: an empty value, a number that is not finite, the verdict `open`.
+/// True if JSON has a field with this value. JSON omits an empty value, a number that is not finite, and the
+/// verdict `open`.
 bool isKnown(const std::optional<double> &value);
 inline bool isKnown(TuningVerdict verdict) { return verdict != TuningVerdict::open; }
 bool isKnown(const auto &value) { return !value.empty(); }
 
 template <class Enumeration>
-concept Named = std::is_enum_v<Enumeration> && requires(Enumeration e) { name(e); };
+concept Named = std::is_enum_v<Enumeration> && requires(Enumeration e) {
+  name(e);
+};
 
-nlohmann::json asJson(const nlohmann::json &value); // null becomes an object without members
+nlohmann::json asJson(const nlohmann::json &value); // a null value becomes an object without members
 nlohmann::json asJson(const std::vector<CacheLevel> &caches);
 nlohmann::json asJson(const std::vector<TuningOutcome> &outcomes);
 nlohmann::json asJson(const std::optional<double> &value);
 nlohmann::json asJson(const Named auto &value) { return std::string(name(value)); }
 nlohmann::json asJson(const auto &value) { return value; }
 
-// Convert JSON to values of fields: the inverses of asJson. Throw Error or nlohmann::json::exception for a value of
-// another form.
+// Convert JSON to the values of record fields: the inverses of asJson. Throw Error or nlohmann::json::exception
+// for JSON of another form.
 inline void read(std::string_view text, ExperimentKind &value) { value = experimentKind(text); }
 inline void read(std::string_view text, PointStatus &value) { value = pointStatus(text); }
 inline void read(std::string_view text, CacheState &value) { value = cacheState(text); }

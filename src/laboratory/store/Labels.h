@@ -18,10 +18,10 @@ enum class LabelTarget { experiment, platform, problem };
 /// So stores that merge in any order have the same labels.
 struct Label {
   LabelTarget target = LabelTarget::experiment;
-  std::string key;     // key of the object: Experiment::uuid, Platform::key() or Problem::key()
-  std::string kind;    // "name", "note", or "tag WORD"
+  std::string key;     // key of the labelled object: Experiment::uuid, Platform::key() or Problem::key()
+  std::string kind;    // kind of label: "name", "note", or "tag WORD"
   std::string value;   // the text; "set" for a tag; "" for a removed label
-  std::string changed; // date of the change in UTC, as timeNow() returns it
+  std::string changed; // date of the label's change in UTC, as timeNow() returns it
   bool operator==(const Label &) const = default;
 };
 
@@ -39,21 +39,21 @@ struct Labels {
   std::string name, note;
   std::vector<std::string> tags; // sorted
   bool empty() const { return name.empty() && note.empty() && tags.empty(); }
-  /// True if all of `wanted` are tags of the object.
+  /// True if the object has all of the tags `wanted`.
   bool hasTags(const std::vector<std::string> &wanted) const;
 };
-using LabelIndex = std::map<std::string, Labels>; // labels by key of the object
+using LabelIndex = std::map<std::string, Labels>; // labels by key of the labelled object
 LabelIndex indexOf(const std::vector<Label> &labels, LabelTarget target);
 /// JSON of an object's labels, with "name", "note" and "tags". Fields without a value are absent.
 nlohmann::json toJson(const Labels &labels);
 
-/// Reads all labels, including removed ones, in the order of target, key and kind.
+/// Reads all labels of a store, including removed ones, in the order of target, key and kind.
 std::vector<Label> readLabels(Database &database);
-/// The time of change for a label that is set now: later than the time of the label that it replaces, even if that time
-/// comes from a clock ahead of ours.
+/// Returns the time of change for a label that is set now: later than the time of the label that it replaces,
+/// even if that time comes from a clock ahead of this machine's clock.
 std::string timeOfChange(Database &database, const Label &label);
 enum class MergedLabel { added, changed, known };
-/// Adds a label, or changes an older one, in the caller's transaction.
+/// Adds a label to a store, or replaces an older label of the same object and kind, in the caller's transaction.
 MergedLabel mergeLabel(Database &database, const Label &label);
 
 } // namespace lathe::store

@@ -19,7 +19,7 @@ namespace lathe::store {
 /// that unpack to gigabytes. A point of 100,000 samples needs about 5 MB.
 constexpr size_t maxLineBytes = size_t(64) << 20;
 
-/// Writes a file that appears under its name when `commit` is called. "-" is the standard output
+/// Writes a file of lines, which appears under its name when `commit` is called. "-" is the standard output
 /// (support/PendingFile.h). Throws Error on failure.
 class LineWriter {
 public:
@@ -38,8 +38,8 @@ private:
   std::unique_ptr<z_stream_s> deflater; // null: no compression
 };
 
-/// Reads compressed and plain files, whatever their names. Throws Error for a missing file, for
-/// truncated or damaged compression, and for a line longer than maxLineBytes.
+/// Reads a file of lines, compressed or plain, whatever its name. Throws Error for a missing file, for truncated
+/// or damaged compression, and for a line longer than maxLineBytes.
 class LineReader {
 public:
   explicit LineReader(const std::string &path);
@@ -50,14 +50,14 @@ public:
   std::optional<std::string> next();
   /// Number of the last line read, counted from 1.
   size_t number() const { return lines; }
-  /// False if the file ends inside the last line read.
+  /// False if the file ends inside the last line read, without a newline.
   bool lineEnded() const { return ended; }
 
 private:
   std::string path;
   gzFile_s *file = nullptr;
   std::vector<char> buffer;
-  size_t begin = 0, end = 0; // the part of the buffer that was not read yet
+  size_t begin = 0, end = 0; // the range of `buffer` that was not read yet
   size_t lines = 0;
   bool ended = true;
 };

@@ -14,7 +14,8 @@
 
 namespace lathe::store {
 
-/// Forwards bytes to the server up to and including the first COMMIT, and loses the answer to it.
+/// Test proxy between a client and a PostgreSQL server. Forwards bytes to the server up to and including a
+/// COMMIT, and then closes the connection, so the client never gets the answer.
 class LosingProxy {
 public:
   LosingProxy() : listener(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -34,8 +35,8 @@ public:
     ::close(listener);
   }
   int port = 0;
-  std::atomic<int> lost{0};   // number of answers lost so far
-  std::atomic<int> toLose{0}; // number of answers that are still to be lost
+  std::atomic<int> lost{0};   // number of answers to COMMIT lost so far
+  std::atomic<int> toLose{0}; // number of answers to COMMIT that the proxy shall lose in all
 
 private:
   static int toServer() {

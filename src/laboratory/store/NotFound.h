@@ -1,4 +1,5 @@
-// Error for a name that the store does not have; the store itself is readable.
+// Error for the name of an object, such as an experiment, that a store does not contain; the store itself is
+// readable.
 #pragma once
 
 #include "support/Error.h"

@@ -17,21 +17,22 @@
 
 namespace lathe::store {
 
-/// Adds the outcomes of `other` to a record of the same schedule for the same task on the same platform.
+/// Merges two tuning records of the same schedule for the same task on the same platform: adds the outcomes of
+/// `other` to `record`.
 void merge(TuningRecord &record, const TuningRecord &other);
 
-/// The outcomes of a record in order of time: at least one.
+/// The outcomes of a tuning record in order of time: at least one.
 std::vector<TuningOutcome> outcomesOf(const TuningRecord &record);
 
-/// The leading outcome of a record (see above), with its time and samples.
+/// The leading outcome of a tuning record (see the head of this file), with its time and samples.
 TuningOutcome leadingOutcome(const TuningRecord &record);
 
-/// Sets `outcomes` of a record, and the fields that summarise them. Outcomes that differ only in their experiment
-/// become one. `outcomes` must not be empty.
+/// Sets `outcomes` of a tuning record, and the fields that summarise them. Outcomes that differ only in their
+/// experiment become one. `outcomes` must not be empty.
 void setOutcomes(TuningRecord &record, std::vector<TuningOutcome> outcomes);
 
-/// Convert the list of a record's outcomes to the JSON that archives and the column `outcomes` have, and back. Reading
-/// throws Error like tuningRecordFromJson.
+/// Convert the list of a tuning record's outcomes to JSON, as archives and the column `outcomes` have it, and
+/// back. Reading throws Error like tuningRecordFromJson.
 nlohmann::json outcomesToJson(const std::vector<TuningOutcome> &outcomes);
 std::vector<TuningOutcome> outcomesFromJson(const nlohmann::json &list);
 

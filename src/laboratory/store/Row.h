@@ -1,4 +1,4 @@
-// Shared by the queries of a store: conditions, and rows as values.
+// What the queries of a store share: SQL conditions, and rows read as values.
 #pragma once
 
 #include "store/ContentKey.h"
@@ -13,7 +13,7 @@
 
 namespace lathe::store {
 
-/// A condition "WHERE a = ? AND b IN (?, ?)" and its parameters.
+/// An SQL condition "WHERE a = ? AND b IN (?, ?)" and its parameters.
 struct Where {
   std::string sql;
   std::vector<std::string> values;
@@ -31,18 +31,18 @@ struct Where {
   }
 };
 
-/// Reads the columns of a row, one after the other.
+/// Reads the columns of a row of a query's result, one after the other.
 class Row {
 public:
   explicit Row(const Statement &statement) : statement(statement) {}
-  /// The next column as text, made valid UTF-8 whatever the file contains, because JSON requires it.
+  /// Reads the next column of the row as text, made valid UTF-8 whatever the file contains, because JSON requires it.
   std::string text() {
     std::string value = statement.text(column++);
     bool ascii = std::all_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x80; });
     return ascii ? value : validUtf8(value);
   }
   int64_t integer() { return statement.integer(column++); }
-  /// The next column as an integer. Throws Error unless it is from `least` to 2^20.
+  /// Reads the next column of the row as an integer. Throws Error unless it is from `least` to 2^20.
   int count(const char *what, int least) {
     int64_t value = integer();
     require(value >= least && value <= 1 << 20, "{} is {}, expected {} to {}", what, value, least, 1 << 20);
@@ -69,7 +69,8 @@ private:
   int column = 0;
 };
 
-/// Runs `read`, which makes a record from a row; errors become an Error that names the file and the row.
+/// Calls `read`, which makes a record from a row of the database; errors become an Error that names the file and the
+/// row.
 template <class Read> auto inRow(const std::string &path, const char *table, const auto &row, Read read) {
   try {
     return read();

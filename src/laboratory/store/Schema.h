@@ -1,4 +1,4 @@
-// The tables (docs/store.md) and the migrations of older files.
+// The database tables of a store (docs/store.md) and the migrations of older stores.
 #pragma once
 
 #include "store/Database.h"

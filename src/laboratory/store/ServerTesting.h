@@ -1,4 +1,4 @@
-// Databases of tests on the PostgreSQL server that store/tests/server_test.py starts.
+// Databases for tests, on the PostgreSQL server that store/tests/server_test.py starts.
 #pragma once
 
 #include "store/Database.h"
@@ -10,13 +10,14 @@
 
 namespace lathe::store {
 
-/// True if the tests of this process use stores on a server instead of files.
+/// True if the tests of this process use stores on a PostgreSQL server instead of files.
 inline bool onServer() { return std::getenv("LATHE_TEST_SERVER") != nullptr; }
 
-/// The URL of a database on the test's server; the environment of pg_virtualenv says the rest.
+/// The URL of a database on the test's PostgreSQL server; environment variables that pg_virtualenv sets give host,
+/// port and user.
 inline std::string databaseUrl(const std::string &database) { return "postgresql:///" + database; }
 
-/// Empty databases for tests. They are reused, because creating one takes longer than a test.
+/// Empty PostgreSQL databases for tests. They are reused, because creating a database takes longer than a test.
 class TestDatabases {
 public:
   ~TestDatabases() {

@@ -1,14 +1,15 @@
-// Files of SQLite that cannot be written.
+// Checks and removes SQLite files that cannot be written or that are empty.
 #pragma once
 
 #include <string>
 
 namespace lathe::store {
 
-/// True if this process can write the file, and create files beside it, as writing requires. Otherwise
-/// OpenMode::readOnly treats the file as unchanging, unless the files beside it have content.
+/// True if this process can write the SQLite file and create files beside it, as writing requires. If it cannot,
+/// OpenMode::readOnly treats the file as unchanging, unless the files beside it (journals) have content.
 bool mayWriteFile(const std::string &path);
-/// Removes a file that no transaction has written to, with SQLite's files beside it, unless another process writes.
+/// Removes an SQLite file that no transaction has written to, and its journals beside it, unless another process
+/// writes.
 void removeIfEmpty(const std::string &path);
 
 } // namespace lathe::store

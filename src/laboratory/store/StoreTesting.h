@@ -1,4 +1,5 @@
-// Test records generated from a seed.
+// Test records (platforms, experiments, points, tuning records) generated from a seed, and temporary stores for
+// tests.
 #pragma once
 
 #include "store/ServerTesting.h"
@@ -13,7 +14,7 @@
 
 namespace lathe::store {
 
-/// A temporary folder for one test.
+/// Test fixture with a temporary folder and stores in it.
 class StoreFolder : public testing::Test {
 protected:
   StoreFolder() {
@@ -27,7 +28,7 @@ protected:
     std::filesystem::remove_all(folder, ignored);
   }
   std::string file(const std::string &name) const { return (folder / name).string(); }
-  /// The store `name`: a file, or the URL of a database if tests use a server.
+  /// The place of a store called `name`: a file, or the URL of a database if tests use a server.
   std::string place(const std::string &name) {
     if (!onServer())
       return file(name);
@@ -41,7 +42,7 @@ protected:
 
 private:
   TestDatabases databases;
-  std::map<std::string, std::string> urls; // URLs of the databases in use, by the store's name
+  std::map<std::string, std::string> urls; // URLs of the server databases in use, by the store's name
 };
 
 inline Platform somePlatform(const std::string &cpu = "Some CPU") {
@@ -73,7 +74,7 @@ inline Experiment someExperiment(ExperimentKind kind = ExperimentKind::ops) {
   return experiment;
 }
 
-/// Makes point `number` of an experiment; each number has another problem.
+/// Makes test point `number` of an experiment; each number has another problem.
 inline Point somePoint(const std::string &experiment, int number, size_t rounds = 3, size_t repetitions = 4) {
   std::mt19937 random{unsigned(number)};
   Point point;
@@ -116,7 +117,7 @@ inline TuningTask someTask(int number = 0) {
       fmt::format("module {{\n  func.func private @k{}() attributes {{nn.family = \"contraction\"}}\n}}\n", number)};
 }
 
-/// Makes record `number` of a task; each number has another schedule, and every third failed.
+/// Makes tuning record `number` of the same task; each number has another schedule, and every third one crashed.
 inline TuningRecord someTuning(int number, const std::string &experiment = "") {
   std::mt19937 random{unsigned(number)};
   TuningRecord record;
@@ -140,12 +141,12 @@ inline TuningRecord someTuning(int number, const std::string &experiment = "") {
   return record;
 }
 
-/// All stored fields of a point or a record as text, for comparing.
+/// All stored fields of a point or a tuning record as text, for comparing.
 inline std::string textOf(const Point &point) { return toJson(point).dump(1); }
 inline std::string textOf(const TuningRecord &record) { return toJson(record).dump(1); }
 
-/// Expects that the file is undamaged and has no dangling references. Does nothing for servers, which ensure this
-/// themselves.
+/// Expects that the store's file is undamaged and has no dangling references. Does nothing for servers, which ensure
+/// this themselves.
 inline void expectHealthy(const std::string &path) {
   if (isServerUrl(path))
     return;
@@ -154,7 +155,7 @@ inline void expectHealthy(const std::string &path) {
   EXPECT_EQ(database.text("PRAGMA foreign_key_check"), "");
 }
 
-/// For tests of files and archives only: skips the test if stores are on a server.
+/// Macro for tests of files and archives only: skips the test if stores are on a server.
 #define LATHE_FILES_ONLY()                                                                                             \
   if (onServer())                                                                                                      \
   GTEST_SKIP() << "a test of files"

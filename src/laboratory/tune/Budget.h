@@ -12,41 +12,41 @@
 
 namespace lathe::tune {
 
-/// The progress of a task in tuning. Times are in seconds.
+/// The progress of tuning one task. Times are in seconds.
 class TaskProgress {
 public:
   /// `count` runs of the kernel in one run of the model; `floor`: a time of one run that no schedule beats; `best`: the
   /// fastest known; `batchSeconds`: estimated time of a batch of trials.
   TaskProgress(double count, double floor, double best, double batchSeconds);
 
-  /// States the time `best` that the next batch is expected to reach, as known from other tasks. Call it before the
-  /// first batch.
+  /// States the time `best` of a run of the kernel that the next batch is expected to reach, as known from other
+  /// tasks. Call it before the first batch.
   void expect(double best);
-  /// Reports a batch that took `seconds`; `best` is the fastest time after it.
+  /// Reports that a batch of trials took `seconds`; `best` is the fastest time of the kernel after it.
   void add(double best, double seconds);
-  /// Ends the task: the searcher has no more schedules, or a limit of trials is reached.
+  /// Ends the tuning of the task: the searcher has no more schedules, or a limit of trials is reached.
   void end() { ended = true; }
 
   bool isEnded() const { return ended; }
   double best() const { return fastest; }
   /// Seconds of all runs of the kernel in one run of the model, with the fastest schedule.
   double modelSeconds() const { return count * fastest; }
-  /// The seconds by which the next batch is expected to shorten a run of the model; 0 if the task has ended.
+  /// The seconds by which the next batch of trials is expected to shorten a run of the model; 0 if the task has ended.
   double expectedGain() const;
-  /// The expected duration of the next batch, in seconds.
+  /// The expected duration of the next batch of trials, in seconds.
   double batchSeconds() const { return nextBatch; }
 
 private:
   double count, floor, fastest, nextBatch;
-  double gained = 0; // sum of gained shares of the potential; older batches count less
+  double gained = 0; // sum of the shares of the potential that batches gained; older batches count less
   size_t batches = 0;
   bool ended = false;
 
   double potential() const;
 };
 
-/// Index of the task whose next batch gains most per second. Nothing if all tasks have ended, or if the expected gains
-/// of one batch of every task add up to less than `margin` of a run of the model.
+/// Index of the task whose next batch of trials is expected to gain most per second. Nothing if all tasks have ended,
+/// or if the expected gains of one batch of every task add up to less than the share `margin` of a run of the model.
 std::optional<size_t> nextTask(const std::vector<TaskProgress> &tasks, double margin);
 
 /// Expected seconds until nextTask returns nothing, if no further batch gains anything.

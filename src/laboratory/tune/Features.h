@@ -27,23 +27,24 @@ std::string_view name(FeatureSet set);
 /// longer fit (tune/ModelFile.h).
 inline constexpr int featureVersion = 1;
 
-/// Names of the features of a set, in their order: "cost.compute", "knob.px", "loop.3.extent".
+/// Names of the features of a set, in the order of the features: "cost.compute", "knob.px", "loop.3.extent".
 const std::vector<std::string> &featureNames(FeatureSet set);
 
 /// Computes the features of schedules of one kernel.
 class Features {
 public:
-  /// `facts` must outlive the object. Finds the schedule of lowest predicted cost, with which predictions are compared.
+  /// `facts` must outlive the object. Finds the schedule of lowest predicted cost, with which all predictions are
+  /// compared.
   Features(const KernelFacts &facts, FeatureSet set);
 
-  /// Features of a legal schedule, and its predicted cycles.
+  /// Returns the features of a legal schedule with its predicted cycles.
   Example example(const Schedule &schedule, size_t task = 0) const;
 
 private:
   const KernelFacts &facts;
   FeatureSet set;
   std::vector<float> problem; // the features that all schedules of the kernel share
-  double leastCycles = 0;     // lowest predicted cost; NaN if no schedule is known
+  double leastCycles = 0;     // lowest predicted cost of a schedule; NaN if none is known
 };
 
 } // namespace lathe::tune

@@ -1,4 +1,4 @@
-// Bisection over changes that each gain alone, but do not gain all together.
+// Finds, by bisection, which of several changes make a program faster, if all changes together do not.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,18 @@
 
 namespace lathe::tune {
 
-/// Returns whether the whole with the changes `kept` and `added` is faster than with `kept` alone; nothing if there is
-/// no time left to find out.
+/// Function that returns whether the program with the changes `kept` and `added` is faster than with `kept` alone;
+/// nothing if there is no time left to find out.
 using JudgeChanges =
     std::function<std::optional<bool>(const std::vector<size_t> &kept, const std::vector<size_t> &added)>;
 
-/// Returns those of `count` changes that make the whole faster, in order. All together do not gain. A group of changes
-/// is kept if `judge` finds a gain, otherwise halved; a single change that does not gain is dropped. Changes that are
-/// not judged any more are dropped. The changes with the greatest expected gain come first.
+/// Returns the indices of those of `count` changes that make the program faster, in order, when all changes together
+/// do not. A group of changes is kept if `judge` finds a gain, otherwise halved; a single change that does not gain is
+/// dropped. Changes that cannot be judged any more are dropped. The changes with the greatest expected gain must come
+/// first.
 std::vector<size_t> gainingChanges(size_t count, const JudgeChanges &judge);
 
-/// The usual number of judgements: as many as it takes to find one bad change among `count`.
+/// The usual number of calls of `judge` in gainingChanges: as many as it takes to find one bad change among `count`.
 size_t usualJudgements(size_t count);
 
 } // namespace lathe::tune

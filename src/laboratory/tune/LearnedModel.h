@@ -18,18 +18,18 @@ namespace lathe::tune {
 class LearnedModel;
 
 enum class Objective {
-  regression, // the model learns times: squared error of the logarithm of the time
-  ranking     // pairs of schedules of a task in the right order
+  regression, // the model learns times; the loss is the squared error of the logarithm of the time
+  ranking     // the model learns to put pairs of schedules of a task in the right order
 };
 
-/// A schedule as the model reads it. NaN: the feature does not apply to the schedule.
+/// A schedule as input of the learned cost model. NaN: the feature does not apply to the schedule.
 struct Example {
-  size_t task = 0; // number of the task, the same for all its schedules
+  size_t task = 0; // number of the schedule's task, the same for all schedules of the task
   std::vector<float> features;
   double cycles = 0; // cycles that the analytic model predicts; above 0
 };
 
-/// A measured schedule, from which the model learns.
+/// A measured schedule, from which the cost model learns.
 struct TrainingExample : Example {
   double seconds = 0; // measured seconds; above 0
 };
@@ -41,7 +41,8 @@ struct LearnedModelOptions {
   double rate = 0.1;
   uint64_t seed = 1;
   int threads = 1;
-  std::shared_ptr<const LearnedModel> start; // the trees add to this model's scores; null: to the analytic model's
+  // model whose scores the trees correct; null: they correct the analytic model's
+  std::shared_ptr<const LearnedModel> start;
 };
 
 class LearnedModel {
@@ -51,7 +52,7 @@ public:
   LearnedModel(LearnedModel &&) noexcept;
   LearnedModel &operator=(LearnedModel &&) noexcept;
 
-  /// Discards what was learned before and learns from the examples, which all have the same number of features. Does
+  /// Discards what the model has learned and learns from `examples`, which all have the same number of features. Does
   /// nothing without examples.
   void fit(const std::vector<TrainingExample> &examples);
   /// True if the model can score: after fit() with examples, or after load().
@@ -60,12 +61,12 @@ public:
   /// With the objective regression, differences of scores are logarithms of ratios of times.
   std::vector<double> score(const std::vector<Example> &examples) const;
 
-  /// The trees as XGBoost's JSON, without the model that they start from. Throws Error if the model
-  /// is not trained, or was loaded.
+  /// The trees of the model as XGBoost's JSON, without the model that they start from. Throws Error if the model is
+  /// not trained, or was loaded.
   std::string save() const;
-  /// Replaces the trees by saved ones. `columns`: the position in examples of each feature that the trees were trained
-  /// on; empty: unchanged positions. Throws Error for a text that is not a saved model, or that has another number of
-  /// features.
+  /// Replaces the trees of the model by saved ones. `columns`: the position in examples of each feature that the trees
+  /// were trained on; empty: unchanged positions. Throws Error for a text that is not a saved model, or that has
+  /// another number of features.
   void load(const std::string &text, std::vector<size_t> columns = {});
 
 private:

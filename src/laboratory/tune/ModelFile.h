@@ -1,4 +1,4 @@
-// Files of trained models, from which searches start on machines without records.
+// Files of trained cost models, from which searches start on machines without tuning records.
 //
 // The first line is a JSON object with the searcher, the names of the features, the families with their algorithms at
 // that time, and a hash of the whole file. Each other line is the model of one family as XGBoost's JSON. Files whose
@@ -14,18 +14,18 @@
 
 namespace lathe::tune {
 
-/// Trained models of one kind: one for each kernel family.
+/// Trained cost models of one kind, by name of the kernel family.
 struct TrainedModels {
   ModelKind kind;
   std::map<std::string, std::shared_ptr<const LearnedModel>> models;
   std::vector<std::string> leftOut = {}; // families whose models do not fit this version
 };
 
-/// Writes trained models. Throws Error if there is none or the file cannot be written.
+/// Writes trained cost models to a file. Throws Error if there is none or the file cannot be written.
 void writeModels(const std::string &path, const TrainedModels &models);
 
-/// Reads trained models. Throws Error, with the path, for other or damaged files, for features that this version does
-/// not have, and if no model fits.
+/// Reads a file of trained cost models. Throws Error, with the path, for other or damaged files, for features that
+/// this version does not have, and if no model fits.
 TrainedModels readModels(const std::string &path);
 
 } // namespace lathe::tune

@@ -22,9 +22,10 @@ struct ModelKind {
 
   friend bool operator==(const ModelKind &, const ModelKind &) = default;
 };
-/// The name of the searcher with this kind of model: "xgb_itervar".
+/// The name of the searcher that uses this kind of model, such as "xgb_itervar".
 std::string name(const ModelKind &kind);
-/// Parses "xgb", "xgb_knob", "xgb-rank-curve" and similar names; nothing for other names.
+/// Parses the name of a searcher with a learned model: "xgb", "xgb_knob", "xgb-rank-curve" and similar names; nothing
+/// for other names.
 std::optional<ModelKind> modelKindOf(const std::string &searcher);
 
 class ModelSearcher : public Searcher {
@@ -32,7 +33,7 @@ public:
   ModelSearcher(const Space &space, uint64_t seed, std::vector<Point> starts, const ModelKind &kind,
                 StartModel startModel);
 
-  /// Takes the expectation from the model of other tasks, if its scores have a unit.
+  /// Returns the speedup that the model of other tasks expects, if its scores have a unit.
   std::optional<double> expectedSpeedup() override;
 
 private:
@@ -44,15 +45,15 @@ private:
   ModelKind kind;
   uint64_t seed;
   Features features;
-  StartModel startModel;                     // gives the model of other tasks; empty after the first proposal
+  StartModel startModel; // function that gives the model of other tasks; empty after the first proposal
   std::shared_ptr<const LearnedModel> start; // model trained on other tasks; null: none
-  std::shared_ptr<const LearnedModel> base;  // the model that `model` starts from; null: the analytic model
-  std::optional<LearnedModel> model;         // the fitted model; empty if trials were reported since the last fit
+  std::shared_ptr<const LearnedModel> base;  // model whose scores `model` corrects; null: the analytic model
+  std::optional<LearnedModel> model;         // the fitted model; empty if trials were reported since it was fitted
   std::vector<Trial> reported;
   std::vector<TrainingExample> examples; // one example for each trial in `reported`
-  std::vector<Point> chains;             // current points of annealing, kept between batches
-  std::map<Point, double> scores;        // scores of points by the current model
-  std::vector<Point> batch;              // points to propose, the first one last
+  std::vector<Point> chains;             // current points of simulated annealing, kept between batches
+  std::map<Point, double> scores;        // scores of points by the current cost model
+  std::vector<Point> batch;              // points to propose, in reverse order
 
   std::optional<Point> next() override;
   void learn(const std::vector<Trial> &trials) override;

@@ -1,4 +1,5 @@
-// Runs searchers on tables of measured schedules, to count the trials each needs without a machine.
+// Runs searchers on tables of measured schedules, to count the trials that each searcher needs, without measuring
+// again.
 #pragma once
 
 #include "tune/Evaluation.h"
@@ -10,8 +11,8 @@
 
 namespace lathe::tune {
 
-/// The space of the schedules in a table. Points outside the table are not legal and never drawn. The neighbours of a
-/// point are the 16 points of its algorithm that differ from it in the fewest knobs.
+/// The search space of the schedules in a table of measurements. Points outside the table are not legal and never
+/// drawn. The neighbours of a point are the 16 points of its algorithm that differ from it in the fewest knobs.
 class TableSpace : public Space {
 public:
   /// `facts` must outlive the space. Leaves out a schedule that no point represents, or whose point belongs to another
@@ -29,16 +30,16 @@ public:
 
 private:
   std::map<Point, double> times;
-  std::vector<std::vector<Point>> byAlgorithm; // points of each algorithm; no list is empty
+  std::vector<std::vector<Point>> byAlgorithm; // points of the table by algorithm; no list is empty
   mutable std::map<Point, std::vector<Point>> near;
 
   const std::vector<Point> &nearest(const Point &point) const;
 };
 
-/// Times for all schedules of a space, interpolated from a table. A time is the analytic prediction times a correction:
-/// the mean of measured over predicted time for the nearest measured schedules of the same algorithm, and up to 3 %
-/// that depend only on the schedule's text. No machine has these times, but they allow to compare searchers on whole
-/// spaces.
+/// Times for all schedules of a space, interpolated from a table of measurements. A time is the analytic prediction
+/// times a correction: the mean of measured over predicted time for the nearest measured schedules of the same
+/// algorithm, and up to 3 % that depend only on the schedule's text. No machine has these times, but searchers can be
+/// compared with them on whole spaces.
 class InterpolatedMachine {
 public:
   /// Interpolates times in `space`, which must outlive the object and have the knobs of the table.
@@ -47,7 +48,7 @@ public:
 
 private:
   struct Measured {
-    std::vector<double> place; // coordinate of the schedule for each knob
+    std::vector<double> place; // coordinates of the schedule, one for each knob
     double error;              // log(measured seconds / predicted cycles)
   };
 
@@ -59,19 +60,20 @@ private:
 };
 
 struct ReplayOptions {
-  size_t trials = 500, batch = 8; // limit on trials; trials per report
-  double enough = 0;              // seconds: a search ends after the batch with a trial this fast
+  size_t trials = 500, batch = 8; // trials: limit on all trials; batch: trials per report
+  double enough = 0;              // a search ends after the batch with a trial of at most this many seconds
 };
 
-/// Runs a searcher on a table. Returns the seconds of its trials, in order.
+/// Runs a searcher with times from a table. Returns the seconds of its trials, in order.
 std::vector<double> replay(const Space &space, const std::function<double(const Point &)> &secondsOf,
                            const std::string &searcher, uint64_t seed, const ReplayOptions &options,
                            const StartModel &startModel = {});
 
-/// Number of trials up to and including the first one that takes at most `seconds`; infinite if there is none.
+/// Number of trials of a search up to and including the first one that takes at most `seconds`; infinite if there is
+/// none.
 double trialsUntil(const std::vector<double> &trials, double seconds);
 
-/// Lower quartile, median and upper quartile of values.
+/// Lower quartile, median and upper quartile of a list of numbers.
 struct Spread {
   double low = 0, median = 0, high = 0;
 };

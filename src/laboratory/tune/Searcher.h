@@ -24,10 +24,10 @@
 
 namespace lathe::tune {
 
-/// A measured point of the space with its outcome.
+/// A measured point of the search space with its outcome.
 struct Trial {
   Point point;
-  double seconds = std::numeric_limits<double>::infinity(); // infinite: the trial failed
+  double seconds = std::numeric_limits<double>::infinity(); // seconds of one run; infinite: the trial failed
 
   bool passed() const { return seconds < std::numeric_limits<double>::infinity(); }
 };
@@ -37,39 +37,39 @@ public:
   Searcher(const Space &space, uint64_t seed, std::vector<Point> starts);
   virtual ~Searcher() = default;
 
-  /// Returns at most `count` legal points that were not proposed or reported before; the starts come first. Empty if
-  /// the searcher finds no further point.
+  /// Returns at most `count` legal points that were not proposed or reported before; the points given as `starts` come
+  /// first. Empty if the searcher finds no further point.
   std::vector<Point> propose(size_t count);
-  /// Tells the searcher outcomes: of points that it proposed, or that earlier runs have measured.
+  /// Gives the searcher the outcomes of points that it proposed, or that earlier runs have measured.
   void report(const std::vector<Trial> &trials);
   /// Expected speedup of the next proposals: seconds of the fastest trial so far / expected seconds of the best next
-  /// proposal. Models of other tasks give the expectation; without such a model there is none.
+  /// proposal. Cost models of other tasks give the expectation; without such a model there is none.
   virtual std::optional<double> expectedSpeedup() { return std::nullopt; }
-  /// The fastest trial so far; null before one has passed.
+  /// The fastest trial so far; null before a trial has passed.
   const Trial *best() const { return passed.empty() ? nullptr : &passed.front(); }
 
 protected:
   const Space &space;
   Random random;
-  std::vector<Trial> passed; // trials that passed, the fastest first
+  std::vector<Trial> passed; // trials that passed, sorted by time, the fastest first
 
-  /// The next point that is not in `known`; nothing if there is none.
+  /// The next point that the searcher proposes and that is not in `known`; nothing if there is none.
   virtual std::optional<Point> next() = 0;
-  /// Called once for each report with the reported trials; a searcher may learn from them.
+  /// Called once for each report with the reported trials, so that a searcher may learn from them.
   virtual void learn(const std::vector<Trial> &) {}
   bool isNew(const Point &point) const { return !known.contains(point); }
 
 private:
-  std::vector<Point> starts; // points to propose first, the last one of the list before the others
+  std::vector<Point> starts; // points to propose before all others, in reverse order
   std::set<Point> known;     // points that were proposed or reported
 };
 
-/// Gives the model that a searcher with a learned model starts from: of the searcher's kind (modelKindOf in
-/// tune/ModelSearcher.h) and trained on other tasks; null if there is none. It is called at most once, when the
-/// searcher first needs the model. Other searchers ignore it.
+/// Function that returns the model from which a searcher with a learned model starts: of the searcher's kind
+/// (modelKindOf in tune/ModelSearcher.h) and trained on other tasks; null if there is none. It is called at most once,
+/// when the searcher first needs the model. Other searchers do not call it.
 using StartModel = std::function<std::shared_ptr<const LearnedModel>()>;
 
-/// Returns the names of all searchers with one line about each, the default first.
+/// Returns the names of all searchers, each with one line about it, the default first.
 const std::vector<std::pair<std::string, std::string>> &searcherNames();
 /// Throws Error unless there is a searcher of this name. AutoTVM's `gridsearch` and hyphens instead of
 /// underscores are accepted, too.

@@ -23,28 +23,30 @@ inline size_t drawn(Random &random, size_t count) { return static_cast<size_t>(r
 inline double drawnShare(Random &random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
 struct Point {
-  size_t algorithm = 0;         // index of Space::algorithms
-  std::vector<uint32_t> values; // index of a value for each knob of the algorithm
+  size_t algorithm = 0;         // index of the algorithm in Space::algorithms
+  std::vector<uint32_t> values; // for each knob of the algorithm: index of the knob's value
   auto operator<=>(const Point &) const = default;
 };
 
-/// The part of a search space with the points of one algorithm.
+/// The points of one algorithm in a search space.
 struct Subspace {
   const Algorithm *algorithm;
   std::vector<Knob> knobs;
-  /// For each knob: true if its last index leaves the parameter out, because the default depends on the problem.
+  /// For each knob: true if its last index leaves the parameter out of the schedule, because the parameter's default
+  /// depends on the problem.
   std::vector<bool> mayBeAbsent;
 
   size_t values(size_t knob) const { return knobs[knob].size() + mayBeAbsent[knob]; }
-  /// Number of points, including illegal ones.
+  /// Number of points of the algorithm, including illegal ones.
   double points() const;
 };
 
 class Space {
 public:
-  /// Schedules that round operands are in the space only if the kernel's precision asks for them. Includes an algorithm
-  /// of the kernel's family if at least one of `probes` random points, or one of `starts`, is legal for it. The values
-  /// in `starts` (schedules of the prior or of records) become values of the knobs. `facts` must outlive the space.
+  /// Makes the search space of a kernel. Schedules that round operands are in the space only if the kernel's precision
+  /// asks for them. Includes an algorithm of the kernel's family if at least one of `probes` random points, or one of
+  /// `starts`, is legal for it. The values in `starts` (schedules of the prior or of records) become values of the
+  /// knobs. `facts` must outlive the space.
   explicit Space(const KernelFacts &facts, const std::vector<Schedule> &starts = {}, size_t probes = 20000);
   virtual ~Space() = default;
 
@@ -54,7 +56,7 @@ public:
   double points() const;
 
   Schedule schedule(const Point &point) const;
-  /// The point with this schedule; nothing if the schedule's algorithm or a value is not in the space.
+  /// The point of a schedule; nothing if the schedule's algorithm or one of its values is not in the space.
   std::optional<Point> point(const Schedule &schedule) const;
   virtual bool isLegal(const Point &point) const { return static_cast<bool>(legal(facts, schedule(point))); }
 

@@ -10,14 +10,14 @@
 
 namespace lathe::tune {
 
-/// Limits on the data for one model, so that training takes seconds (docs/tuning.md).
+/// Limits on the training data of one cost model, so that training takes seconds (docs/tuning.md).
 struct TransferLimits {
   size_t tasks = 200, schedules = 4000;
 };
 
-/// Draws a sample if there is more than the limits allow: random tasks, then as many random schedules of each task as
-/// possible. Leaves out tasks with fewer than two schedules, from which no order can be learned. Equal seeds give equal
-/// samples.
+/// Draws a random sample of the measured tasks if they exceed the limits: random tasks, then as many random schedules
+/// of each task as possible. Leaves out tasks with fewer than two schedules, from which no order can be learned. Equal
+/// seeds give equal samples.
 std::vector<MeasuredTask> sampled(std::vector<MeasuredTask> tasks, const TransferLimits &limits, uint64_t seed);
 
 /// Models for the measured schedules of one kernel family.
@@ -33,7 +33,8 @@ public:
   TransferModels(std::vector<MeasuredTask> known, const std::set<std::string> &tuned, const ModelKind &kind,
                  std::shared_ptr<const LearnedModel> start = nullptr);
 
-  /// The model for the task with this group; `start` if no other task is known. The first call trains the models.
+  /// The model from which the search of the task with this group starts; `start` if no other task is known. The first
+  /// call trains the models.
   std::shared_ptr<const LearnedModel> modelFor(const std::string &group);
 
   /// Number of tasks that the models are trained on.
@@ -41,12 +42,13 @@ public:
   size_t schedules() const;
 
 private:
-  std::vector<MeasuredTask> known; // measured tasks, without those that no model may use
+  std::vector<MeasuredTask> known; // measured tasks, except those that no model may use
   ModelKind kind;
   std::shared_ptr<const LearnedModel> start;
   std::map<std::string, size_t> parts;   // part of each group that is both measured and tuned
-  std::vector<TrainingExample> examples; // examples from `known`; empty before the first training
-  std::map<size_t, std::shared_ptr<const LearnedModel>> trained; // trained models, by the part that was left out
+  std::vector<TrainingExample> examples; // training examples made from `known`; empty before the first training
+  // trained models, by the part that was left out of their training
+  std::map<size_t, std::shared_ptr<const LearnedModel>> trained;
 };
 
 } // namespace lathe::tune

@@ -21,18 +21,18 @@
 
 namespace lathe::tune {
 
-/// Builds, checks and times schedules of a task for the tuner.
+/// Interface through which the tuner builds, checks and times schedules of a task.
 class TrialRunner {
 public:
   virtual ~TrialRunner() = default;
-  /// Prepares to measure schedules of a task. Declines, with the reason, a task that cannot be measured.
+  /// Prepares to measure schedules of `task`. Declines, with the reason, a task that cannot be measured.
   virtual Outcome<bool> prepare(const Task &task) = 0;
-  /// Measures schedules, in order. `best`: the fastest known time of the task in seconds, or `unmeasured`; a
+  /// Measures schedules of a task, in order. `best`: the fastest known time of the task in seconds, or `unmeasured`; a
   /// schedule that is far slower may get few samples.
   virtual std::vector<Measurement> measure(const Task &task, const std::vector<std::string> &schedules,
                                            double best) = 0;
-  /// Measures schedules in turns for about `seconds`; all of them have passed. Returns results in their order, and
-  /// judges each against the first.
+  /// Measures schedules of a task in turns for about `seconds`; all of them have passed before. Returns results in the
+  /// order of `schedules`, and judges each schedule against the first.
   virtual std::vector<TurnMeasurement> inTurns(const Task &task, const std::vector<std::string> &schedules,
                                                double seconds) = 0;
 };
@@ -41,69 +41,72 @@ public:
 struct TaskToTune {
   Task task;
   const KernelFacts *facts;            // outlives the tuner
-  std::string prior;                   // the prior's schedule, which the task has without tuning
+  std::string prior;                   // text of the prior's schedule, which the task has without tuning
   std::vector<Schedule> rules = {};    // schedules of other algorithms, with which the search begins, too
-  double floorSeconds = 0;             // time of a run that no schedule beats, from the machine's ceilings
+  double floorSeconds = 0;             // time of a run that no schedule can beat, from the machine's ceilings
   double predictedSeconds = 0;         // predicted time of a run with the prior's schedule
   std::vector<Measurement> known = {}; // measurements of earlier runs on this machine
-  /// Schedules that earlier runs kept, or that come with lathe. Unknown ones are measured first, and measurements in
-  /// turns decide about all of them again.
+  /// Schedules that earlier runs kept, or that come with lathe. Those without a measurement are measured first, and
+  /// measurements in turns decide about all of them again.
   std::vector<std::string> kept = {};
 };
 
-/// The search space for schedules of the task.
+/// Makes the search space for the schedules of a task.
 Space spaceOf(const TaskToTune &task);
 
 struct TuneOptions {
-  std::string searcher; // a name of tune/Searcher.h; "": the default
+  std::string searcher; // name of a searcher (tune/Searcher.h); "": the default
   uint64_t seed = 1;
-  size_t trials = 1000;     // limit of a task's trials, those of earlier runs included
+  size_t trials = 1000;     // limit of a task's trials, including those of earlier runs
   size_t earlyStopping = 0; // end a task after this number of trials without a faster one; 0: never
-  size_t batch = 8;         // schedules that are built in parallel
-  /// End when one batch of every task is expected to gain less than this share of a run of the model.
+  size_t batch = 8;         // number of schedules that are built in parallel
+  /// The search ends when one batch of every task is expected to gain less than this share of a run of the model.
   double margin = 0.005;
   double deadline = std::numeric_limits<double>::infinity(); // time at which search and settle must end, by `clock`
   double settleSeconds = 0.5;                                // seconds for measuring a task in turns
-  size_t finalists = 3;               // number of schedules that are measured in turns with the prior's
-  std::function<double()> clock = {}; // seconds from any fixed moment; empty: lab::steadySeconds
-  /// Gives the model from which the searcher of a task starts, like StartModel; empty: none.
+  size_t finalists = 3; // number of schedules that are measured in turns with the prior's
+  // function that gives seconds from any fixed moment; empty: lab::steadySeconds
+  std::function<double()> clock = {};
+  /// Function that gives the model from which the searcher of a task starts, like StartModel; empty: none.
   std::function<std::shared_ptr<const LearnedModel>(size_t task)> startModel = {};
 };
 
-/// The state of tuning after a batch, for messages about progress.
+/// The state of tuning after a batch of trials, for messages about progress.
 struct TuneState {
-  size_t task = 0;               // index of the task of the batch
-  size_t trials = 0, failed = 0; // trials of this run; those of them that failed
-  bool begun = false;            // every task's prior was measured, and the search runs
-  /// Seconds of a run of the model, as sums over all tasks: with the best schedules, with the prior's.
+  size_t task = 0;               // index of the task to which the batch belongs
+  size_t trials = 0, failed = 0; // number of trials of this run; number of these that failed
+  bool begun = false;            // true: every task's prior schedule was measured, and the search runs
+  /// Seconds of a run of the model, summed over all tasks: with the best schedules, and with the prior's schedules.
   double modelSeconds = 0, beforeSeconds = 0;
-  double current = 0, best = 0; // seconds: the fastest trial of the batch (infinite: none passed), the fastest known
-  /// Seconds until search and settle end if nothing more is gained, limited by the deadline.
+  // seconds: the fastest trial of the batch (infinite: none passed); the fastest time known
+  double current = 0, best = 0;
+  /// Seconds until the functions search and settle end if nothing more is gained, limited by the deadline.
   std::optional<double> secondsLeft = {};
 };
 
-/// The result for a task. Times are seconds of a run.
+/// The result of tuning one task. Times are seconds of a run.
 struct TunedTask {
-  std::string declined; // why the task cannot be measured; "": it was
+  std::string declined; // reason why the task cannot be measured; "": it was measured
   std::string prior;    // the prior's schedule
-  std::string schedule; // the kept schedule: the prior's unless another is faster beyond doubt
+  std::string schedule; // the kept schedule: the prior's unless another one is faster beyond doubt
   bool gained = false;  // a schedule other than the prior's is kept
-  /// Seconds with the prior's schedule (0: it failed), and with the kept schedule, computed as before / ratio of the
-  /// turns.
+  /// Seconds of a run with the prior's schedule (0: it failed), and with the kept schedule, computed as `before` /
+  /// ratio measured in turns.
   double before = 0, after = 0;
-  /// Seconds before / seconds after, if both schedules were measured in turns.
+  /// Ratio of times, before / after, if both schedules were measured in turns.
   std::optional<lab::JudgedRatio> ratio = {};
-  /// The schedules of the last turns with their measurements; the prior's schedule comes first unless it failed.
-  /// Without turns there is only the prior's schedule.
+  /// The schedules that were last measured in turns, with their measurements; the prior's schedule comes first unless
+  /// it failed. Without such measurements there is only the prior's schedule.
   std::vector<TurnMeasurement> finalists = {};
-  size_t trials = 0, searched = 0; // trials including earlier runs; trials of this run
+  size_t trials = 0, searched = 0; // number of trials including earlier runs; number of trials of this run
   std::map<store::PointStatus, size_t> failures;
 
-  /// Drops the kept schedule in favour of the prior's, because it gains nothing inside the model.
+  /// Drops the kept schedule in favour of the prior's, because it gains nothing in a run of the model.
   void drop();
 };
 
-/// What a caller of the tuner wants to be told. Callbacks may be empty; they are called between measurements.
+/// Callbacks of the tuner, by which it reports results and progress. They may be empty; they are called between
+/// measurements.
 struct TuneWatch {
   std::function<void(size_t task, const std::vector<Measurement> &)> measured = {};
   std::function<void(const TuneState &)> progress = {};
@@ -116,11 +119,12 @@ public:
   Tuner(const std::vector<TaskToTune> &tasks, TrialRunner &runner, TuneOptions options, TuneWatch watch = {});
   ~Tuner();
 
-  /// Measures the prior's schedule of every task, then searches for faster ones.
+  /// Measures the prior's schedule of every task, then searches for faster schedules.
   void search();
-  /// Decides every task. A schedule is kept if it is *faster* than the prior's in turns (lab/judging/Verdict.h).
+  /// Decides which schedule each task keeps: another one than the prior's if it is *faster* in turns
+  /// (lab/judging/Verdict.h).
   std::vector<TunedTask> settle();
-  /// Why the search ended, as text: "the time is over", "every task is at its limit".
+  /// The reason why the search ended, as text: "the time is over", "every task is at its limit".
   const std::string &endReason() const { return reason; }
   /// Seconds that the searchers spent on choosing trials, including the training of their models.
   double chooseSeconds() const { return choosing; }
@@ -131,7 +135,7 @@ private:
   TrialRunner &runner;
   TuneOptions options;
   TuneWatch watch;
-  std::vector<std::unique_ptr<Running>> running; // the state of each task
+  std::vector<std::unique_ptr<Running>> running; // the state of the search for each task
   std::string reason;
   double choosing = 0; // seconds spent on choosing trials
 
@@ -139,9 +143,9 @@ private:
   double settleSeconds() const;
   void begin(size_t task);
   void expectGain(size_t task);
-  /// True if one more batch of the task would end after the deadline; the reason is then stored.
+  /// True if one more batch of the task would end after the deadline; `reason` is then set.
   bool isTooLate(size_t task);
-  /// Measures the points and reports them to the task's searcher. Returns false if there are none.
+  /// Measures `points` and reports them to the task's searcher. Returns false if there are none.
   bool tryBatch(size_t task, const std::vector<Point> &points);
   void tell(size_t task, double current) const;
   TunedTask settle(size_t task);

@@ -14,11 +14,11 @@
 
 namespace lathe::verify {
 
-/// The comparison of a package's value with the node that computes it.
+/// The comparison of a value in a package with the node of the graph that computes it.
 struct NodeComparison {
   std::string node;                            // node that computes the value; "": no node has such a value
-  std::optional<lab::Difference> difference{}; // nothing: not compared
-  std::string reason{};                        // why it is not compared
+  std::optional<lab::Difference> difference{}; // nothing: the value is not compared
+  std::string reason{};                        // the reason why the value is not compared
 };
 
 /// The reference's values of one run, by node.
@@ -33,9 +33,9 @@ struct NodeComparison {
 /// Stability of Numerical Algorithms, 2002, section 4.2).
 class NodeValues {
 public:
-  /// Keeps the value of an input of the model.
+  /// Keeps the value of an input of the model for comparisons.
   void addInput(mlir::Value value, const Value &given);
-  /// Keeps the results of an operator that the references have run.
+  /// Keeps the results of an operator that the reference operators have computed.
   void add(mlir::Operation *op, std::span<const Value> results);
 
   bool isNode(const std::string &name) const { return nodes.contains(name); }
@@ -50,20 +50,21 @@ public:
 
 private:
   enum class Role {
-    result,  // read by another node, directly or through operators that move elements; or by none
-    operand, // an operand of the node
-    moved,   // an operand of the node after operators that only move elements
+    result,  // another node reads it, directly or through operators that move elements; or no node does
+    operand, // it is an operand of the node
+    moved,   // it is an operand of the node after operators that only move elements
     step
   };
   struct Made {
     Tensor value;
     Role role;
-    mlir::Operation *sum = nullptr; // operator that adds floats to `value` or computes their mean; null: another value
-    Tensor terms = {};              // terms of the sum
+    // operator that adds floats to `value` or computes their mean; null: `value` is no sum
+    mlir::Operation *sum = nullptr;
+    Tensor terms = {}; // the terms of the sum
   };
   std::map<std::string, std::vector<Made>> nodes; // values of each node, in order of execution
   llvm::DenseMap<mlir::Value, Tensor> values;     // values of the whole graph
-  bool shuffles = false;                          // passes move channel shuffles of the graph into weights
+  bool shuffles = false;                          // true: passes move channel shuffles of the graph into weights
 
   static Role roleOf(mlir::Value value, const std::string &node);
   static lab::Difference besideTerms(lab::Difference difference, const Made &made);

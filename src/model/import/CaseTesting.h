@@ -12,9 +12,9 @@
 
 namespace lathe {
 
-/// Writes the case of the running test: the model "FOLDER/SUITE.TEST-N.EXTENSION", its inputs and results as .npy files
-/// beside it, and "FOLDER/SUITE.TEST-N.json", which lists the files with their ports and zero points. `about` is added
-/// to the JSON file. Strings have no file.
+/// Writes the running importer test as a case: the model "FOLDER/SUITE.TEST-N.EXTENSION", its inputs and results as
+/// .npy files beside it, and "FOLDER/SUITE.TEST-N.json", which lists the files with their ports and zero points.
+/// `about` is added to the JSON file. String tensors get no file.
 void writeCase(const std::string &folder, const std::string &extension, const std::string &model, mlir::ModuleOp module,
                const std::vector<Tensor> &inputs, const std::vector<Tensor> &results, nlohmann::json about);
 

@@ -1,4 +1,5 @@
-// For tests of readers: rounds of damaged files, for a number of seeds or for a time, with limits on time and memory.
+// Test helper for readers of files: rounds of damaged files, for a number of seeds or for a time, with limits on time
+// and memory.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@
 
 namespace lathe::damage {
 
-/// The number in an environment variable; `fallback` if the variable is not set.
+/// The number in the environment variable `variable`; `fallback` if the variable is not set.
 inline int64_t numberOf(const char *variable, int64_t fallback) {
   const char *text = std::getenv(variable);
   return text ? std::atoll(text) : fallback;
@@ -46,10 +47,11 @@ inline double mostMemory() {
   return static_cast<double>(most) / 1024;
 }
 
-/// Rounds of a test that imports damaged files. The first seed is 1, the next is random; LATHE_SEED repeats a seed.
-/// With LATHE_FUZZ_SECONDS=S all seeds are random, until S seconds of processor time have passed. A case that takes
-/// more than `mostSeconds` then fails; one that takes `hangSeconds` ends the program with the case's name. The end
-/// prints the number of cases and of errors, the longest case and the highest memory.
+/// Rounds of a test that imports damaged files, one round per seed. The first seed is 1, the second is random;
+/// LATHE_SEED gives the second one. With LATHE_FUZZ_SECONDS=S all seeds are random, until S seconds of processor time
+/// have passed. A case that takes more than `mostSeconds` then fails; a case that takes `hangSeconds` ends the program
+/// with the case's name. The destructor prints the number of cases and of errors, the longest case and the highest
+/// memory.
 class Rounds {
 public:
   static constexpr double mostSeconds = 10;
@@ -70,7 +72,7 @@ public:
   Rounds(const Rounds &) = delete;
   Rounds &operator=(const Rounds &) = delete;
 
-  /// Goes to the next seed. Returns false at the end of the round.
+  /// Goes to the next seed and so to the next round. Returns false if no further round shall run.
   bool next() {
     ++round;
     if (budget > 0 ? over() : round > 2)
@@ -83,14 +85,14 @@ public:
     return true;
   }
   uint64_t seed() const { return current; }
-  /// True if the seconds of LATHE_FUZZ_SECONDS have passed: the rest of the round may be left out.
+  /// True if the seconds of LATHE_FUZZ_SECONDS have passed: the test may skip the rest of the round.
   bool over() const { return budget > 0 && processorSeconds() - begin >= budget; }
   int64_t cases() const { return tried; }
   int64_t errors() const { return refused; }
 
-  /// Calls `import` for the damage `what` of this seed; `import` returns the text of the error, or "". The error must
-  /// be one line that begins with `prefix`. No error is fine, because a weight can be any number. Returns true if there
-  /// is an error.
+  /// Calls `import` for a file with the damage that `what` describes, made with the current seed; `import` returns the
+  /// text of the error, or "". The error must be one line that begins with `prefix`. An import without an error passes
+  /// as well, because a damaged weight is a valid number. Returns true if there is an error.
   bool refusedClearly(const std::string &what, const std::string &prefix, const std::function<std::string()> &import) {
     name = fmt::format("{}, seed {}: {}", reader, current, what);
     arm(hangSeconds);
@@ -115,7 +117,7 @@ private:
   uint64_t fresh, current = 0;
   int round = 0;
   int64_t tried = 0, refused = 0;
-  static inline std::string name; // name of the running case
+  static inline std::string name; // name of the test case that is running
 
   void arm(int seconds) const {
     if (budget == 0)

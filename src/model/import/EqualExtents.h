@@ -1,4 +1,4 @@
-// Unites symbols of inputs that stand for the same extent.
+// Gives one name to symbols of model inputs that stand for the same extent.
 #pragma once
 
 #include "import/Problems.h"
@@ -14,7 +14,7 @@
 
 namespace lathe::source {
 
-/// States that the model demands two extents to be equal, as an assertion in the file does. Has no effect inside a
+/// Records that the model demands two extents to be equal, as an assertion in the file does. Has no effect inside a
 /// branch or a loop, which may not run.
 void demandEqual(mlir::OpBuilder &builder, const Dim &a, const Dim &b);
 
@@ -25,12 +25,13 @@ void demandEqual(mlir::OpBuilder &builder, const Dim &a, const Dim &b);
 /// number.
 void uniteEqualExtents(mlir::ModuleOp module, bool numbers);
 
-/// Thrown when a second import may succeed: imported operators demand numbers for extents of inputs that were not
-/// given.
+/// Thrown by a failed import if a second import may succeed: imported operators demand numbers for extents of inputs
+/// that the user did not give.
 struct ExtentsDemanded : UnsupportedError {
   ExtentsDemanded(const UnsupportedError &error, std::map<std::string, std::vector<int64_t>> shapes)
       : UnsupportedError(error), shapes(std::move(shapes)) {}
-  std::map<std::string, std::vector<int64_t>> shapes; // extents by input, in the form of ImportOptions::shapes
+  // numbers for the extents by input, in the form of ImportOptions::shapes
+  std::map<std::string, std::vector<int64_t>> shapes;
 };
 
 /// The extents of the inputs of @main by name, -1 for symbols, if the imported operators demand numbers for some

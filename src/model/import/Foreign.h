@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// The formats that importModel reads, for errors: "ONNX, TFLite, ...".
+/// The names of the formats that importModel reads, for error messages: "ONNX, TFLite, ...".
 std::string readFormats();
 
 /// Says what a file is, by its content or its name, and what to do with it: "is a PyTorch archive; write ONNX with

@@ -21,8 +21,9 @@ namespace lathe {
 enum class RequantizeRounding { reference, optimised };
 
 struct ImportOptions {
-  /// Extents of inputs by name; -1 keeps the extent of the model. A symbol in several inputs is bound in all of them. An
-  /// extent that the model states is replaced: an Error names the node that does not allow it.
+  /// Extents of the model's inputs, by name of the input; -1 keeps the extent of the model. A symbol in several inputs
+  /// is bound in all of them. An extent that the model states is replaced; if a node does not allow the new extent, an
+  /// Error names the node.
   std::map<std::string, std::vector<int64_t>> shapes;
   RequantizeRounding requantizeRounding = RequantizeRounding::reference;
   /// The signature to import, of a SavedModel ("": "serving_default", or the only one) or of a TFLite file with several
@@ -32,12 +33,13 @@ struct ImportOptions {
   /// inputs, then its weights in the order of the file.
   std::map<std::string, std::string> custom = {};
   /// Names of ONNX inputs that stay inputs although they have a default value; inputs with a default value that are
-  /// not named become constants. A name after '?' may be missing in the model.
+  /// not named here become constants. A name after '?' may be missing in the model.
   std::set<std::string> overrides = {};
-  /// Extents of symbols, by name of the symbol. A name that no input has is ignored.
+  /// Values of the symbols in input extents, by name of the symbol. A name that no input has is ignored.
   std::map<std::string, int64_t> extents = {};
-  /// Leaves out nodes that are not supported, and the nodes that depend on them if no extents are known. Results of
-  /// these nodes become inputs if the file or `shapes` give the extents, and their operands become outputs.
+  /// True: leave out nodes that are not supported, and the nodes that depend on them if no extents are known. Results
+  /// of these nodes become inputs of the module if the file or `shapes` give the extents, and their operands become
+  /// outputs.
   bool leaveOut = false;
 };
 
@@ -50,9 +52,9 @@ inline constexpr const char *addedOutputsAttribute = "nn.added_outputs";
 /// Attribute of a module: number of nodes that were left out because they depend on a value of unknown extents.
 inline constexpr const char *leftBehindAttribute = "nn.left_behind";
 
-/// Reads a model: ONNX protobuf, TFLite, a TensorFlow graph, Keras or textual IR, recognised by content, or the folder of a
-/// TensorFlow SavedModel. Returns a verified module at
-/// graph level (for textual IR: at the level of the text). Throws Error or UnsupportedError.
+/// Imports a model: ONNX protobuf, TFLite, a TensorFlow graph, Keras or textual IR, recognised by content, or the
+/// folder of a TensorFlow SavedModel. Returns a verified module at graph level (for textual IR: at the level of the
+/// text). Throws Error or UnsupportedError.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path,
                                               const ImportOptions &options = {});
 
@@ -70,7 +72,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, s
                                                    const std::string &nameForMessages,
                                                    const ImportOptions &options = {});
 
-/// Imports ONNX bytes from memory; external data is not available then.
+/// Imports an ONNX model from memory; external data is not available then.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &context, std::string_view bytes,
                                                   const std::string &nameForMessages,
                                                   const ImportOptions &options = {});

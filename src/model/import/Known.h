@@ -1,4 +1,4 @@
-// Compile-time knowledge about values: symbolic extents, and contents of small tensors.
+// What is known at compile time about values of a graph: symbolic extents, and contents of small tensors.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -11,10 +11,10 @@ namespace lathe::source {
 
 class KnownValues {
 public:
-  /// Symbolic extents, and contents of small integer tensors. References stay valid.
+  /// Symbolic extents of a value, and its contents if it is a small integer tensor. References stay valid.
   const TensorInfo &info(mlir::Value value);
   void setInfo(mlir::Value value, TensorInfo info) { infos[value.getAsOpaquePointer()] = std::move(info); }
-  /// Forgets a value that is erased: a new value may get its address.
+  /// Removes what is known about a value that is erased, because a new value may get its address.
   void forget(mlir::Value value) {
     infos.erase(value.getAsOpaquePointer());
     tensors.erase(value.getAsOpaquePointer());

@@ -11,10 +11,10 @@ namespace lathe {
 
 /// One node that cannot be imported.
 struct ImportIssue {
-  std::string node;  // name; "" for an input of the graph
+  std::string node;  // name of the node; "" for an input of the graph
   std::string op;    // name of the operator in the source format: "Conv"
   int64_t opset = 0; // version of the operator set that the node belongs to
-  std::string type;  // element type of its first operand; "" where unknown
+  std::string type;  // element type of the node's first operand; "" where unknown
   std::string reason;
 };
 
@@ -28,7 +28,7 @@ public:
 
 namespace source {
 
-/// Thrown by importers for a well-formed node that Lathe does not support.
+/// Thrown by a function that imports an operator, for a well-formed node that Lathe does not support.
 struct Unsupported {
   std::string reason;
 };
@@ -36,9 +36,9 @@ struct Unsupported {
 class Problems {
 public:
   void add(ImportIssue issue) { issues.push_back(std::move(issue)); }
-  bool onlyNodes() const; // no input or output of the graph is among them
-  /// Throws UnsupportedError if there are any issues; the message names the first three.
-  /// `versionWord` is the name of the version of an operator set.
+  bool onlyNodes() const; // true if no input or output of the graph is among the issues
+  /// Throws UnsupportedError if there are any issues; the message names the first three. `versionWord` is the word for
+  /// the version of an operator set in messages.
   void throwIfAny(const std::string &fileName, const char *versionWord) const;
 
 private:

@@ -1,4 +1,4 @@
-// Folders that hold a TensorFlow SavedModel.
+// Recognises folders that hold a TensorFlow SavedModel.
 #pragma once
 
 #include <filesystem>

@@ -18,7 +18,7 @@ struct StructureNode {
   int line; // index of the node in the model's graph
   std::vector<Entry> inputs, outputs;
 
-  /// A builder of operators that belong to this node.
+  /// A builder of nn operators that belong to this node.
   Node builder() { return Node(graph, record, loc, {}, name); }
   const Entry &in(size_t index) const;
   mlir::Value tensor(size_t index) const;
@@ -27,11 +27,11 @@ struct StructureNode {
   /// The attribute `name` of the node; null if it has none.
   const AttributeRecord *attr(const std::string &name) const;
   int64_t intAttr(const std::string &name, int64_t fallback) const;
-  /// The integers in an attribute; `count` zeros if it is absent.
+  /// The integers in an attribute; `count` zeros if the attribute is absent.
   std::vector<int64_t> intsAttr(const std::string &name, size_t count) const;
-  /// The subgraph in an attribute. Throws Error if the attribute is missing.
+  /// The subgraph in the attribute `name`. Throws Error if the attribute is missing.
   const GraphRecord &subgraph(const std::string &name) const;
-  /// Returns the single element of a tensor that is known at compile time.
+  /// Returns the single element of the tensor `entry` if it is known at compile time.
   std::optional<int64_t> scalar(const Entry &entry) const;
   [[noreturn]] void unsupported(std::string reason) const { throw Unsupported{std::move(reason)}; }
 };
@@ -39,7 +39,8 @@ struct StructureNode {
 /// Throws Unsupported if bodies and functions have unfolded to too many nodes or levels.
 void limitUnfolding(StructureNode &node);
 
-/// Body of a loop. Its initializers become constants once; every `run` imports its nodes.
+/// Body of a source loop that is unrolled. Its initializers become constants once; every `run` imports its nodes
+/// again.
 class Body {
 public:
   Body(StructureNode &node, const GraphRecord &graph);

@@ -1,4 +1,4 @@
-// Definitions of layers and activations that a model does not use.
+// Error about user definitions of layers and activations that a Keras model does not use.
 #pragma once
 
 #include "support/Error.h"
@@ -14,7 +14,7 @@ class UnusedDefinitions : public Error {
 public:
   UnusedDefinitions(const std::string &message, std::vector<std::string> unused)
       : Error(message), classes(std::move(unused)) {}
-  std::vector<std::string> classes; // the names: classes of layers, and activations
+  std::vector<std::string> classes; // the unused names: classes of layers, and activations
 };
 
 } // namespace lathe

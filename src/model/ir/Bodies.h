@@ -7,24 +7,24 @@
 
 namespace lathe::nn {
 
-/// A body: its module, and the function @main inside.
+/// A body of an nn.if or nn.loop: its module, and the function @main inside.
 struct BodyRef {
   mlir::ModuleOp module;
   mlir::func::FuncOp main;
 };
 
-/// The bodies that `op` runs: two for nn.if (then, else), one for nn.loop, none for other operations. Throws Error with
-/// the node for a body that does not exist.
+/// Returns the bodies that `op` runs: two for nn.if (then, else), one for nn.loop, none for other operations. Throws
+/// Error with the node for a body that does not exist.
 llvm::SmallVector<BodyRef> bodiesOf(mlir::Operation *op);
 
 /// Names of the attributes of `op` that name its bodies, in the order of bodiesOf.
 llvm::SmallVector<llvm::StringRef> bodyAttributes(mlir::Operation *op);
-/// A name for a body that is free in `module`: `wanted`, with the characters that MLIR's symbols allow, and with a
-/// number if it is taken.
+/// Returns a name for a new body that is free in `module`: `wanted`, with the characters that MLIR's symbols allow,
+/// and with a number if it is taken.
 std::string freeBodyName(mlir::ModuleOp module, const std::string &wanted);
 
-/// The last operands of nn.if and nn.loop, which are passed to the bodies unchanged, and the index of the argument of
-/// @main that the first of them becomes.
+/// The captured values of an nn.if or nn.loop: the last operands, which are passed to the bodies unchanged, and the
+/// index of the argument of @main that the first of them becomes.
 struct Captured {
   mlir::OperandRange values;
   unsigned firstArgument;
@@ -32,7 +32,7 @@ struct Captured {
 Captured capturedBy(mlir::Operation *op);
 
 mlir::OperandRange carriedBy(LoopOp loop);
-/// The first arguments of the body of nn.loop are the iteration number and the condition; the carried values follow.
+/// Number of arguments in the body of an nn.loop before the carried values: the iteration number and the condition.
 inline constexpr unsigned loopHeader = 2;
 
 /// Removes the bodies in `module` that no operation of its @main runs.

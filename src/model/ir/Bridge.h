@@ -25,10 +25,10 @@ namespace lathe::nn {
 /// Returns the record of an nn operator; null for structural and foreign operations.
 const OpRecord *recordOf(mlir::Operation *op);
 
-/// Returns the operator's attributes as its struct (dynamic type <Camel>Attrs).
+/// Returns the attributes of an nn operator as its attribute struct (dynamic type <Camel>Attrs).
 std::unique_ptr<Attrs> attrsOf(mlir::Operation *op);
 template <class T> T attrsAs(mlir::Operation *op) { return static_cast<const T &>(*attrsOf(op)); }
-/// Sets the MLIR attributes of `op` from the struct.
+/// Sets the MLIR attributes of `op` from the operator's attribute struct.
 void setAttrs(mlir::Operation *op, Attrs &attrs);
 
 /// The operands of an operator by position in its record; null: absent optional operand. Values of a variadic operand
@@ -40,7 +40,7 @@ llvm::SmallVector<mlir::Value> operandsByRecord(mlir::Operation *op);
 /// violated; the caller adds the location.
 mlir::Operation *build(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef mnemonic,
                        llvm::ArrayRef<mlir::Value> operands, Attrs &attrs);
-/// Like `build`, for an operator with one result.
+/// Creates an operator like `build` and returns its only result.
 mlir::Value buildValue(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef mnemonic,
                        llvm::ArrayRef<mlir::Value> operands, Attrs &&attrs);
 
@@ -48,26 +48,26 @@ mlir::Type toMlir(mlir::MLIRContext *context, ElementType type);
 /// The element type of an MLIR type; `invalid` for types that nn does not have.
 ElementType toElementType(mlir::Type type);
 
-/// Type of a value, with its contents if it is a constant. `?` extents become unknown Dims. A sequence or optional has
-/// the type of a scalar whose element type describes it (ir/Nn.td).
+/// Describes a value for shape functions: its type, with its contents if it is a constant. `?` extents become unknown
+/// Dims. A sequence or optional has the type of a scalar whose element type describes it (ir/Nn.td).
 TensorInfo infoOf(mlir::Value value);
-/// MLIR type of `info`; open extents become `?`.
+/// MLIR type of the value that `info` describes; open extents become `?`.
 mlir::TensorType toMlirType(mlir::MLIRContext *context, const TensorInfo &info, mlir::Attribute encoding = {});
 
-/// The layout encoding of a value; null: row-major.
+/// The layout encoding of a value's type; null: row-major.
 BlockedAttr layoutOf(mlir::Value value);
 
-/// Elements of a constant's attribute with any storage (dense, splat or resource). Throws Error for a resource without
-/// data. The bytes live as long as the context. Splats are not expanded.
+/// Elements of a constant's attribute with any storage (dense, splat or resource). The bytes live as long as the
+/// context. Splats are not expanded. constantData throws Error for a resource without data.
 struct ConstantData {
   ElementType type;
   std::vector<int64_t> dims;
-  llvm::ArrayRef<char> bytes; // the elements; one element if `splat`
+  llvm::ArrayRef<char> bytes; // bytes of the elements; of one element if `splat`
   bool splat;
 };
 ConstantData constantData(mlir::ElementsAttr attr);
-/// Makes a constant with a copy of `bytes` (row-major, native byte order). Constants of 1 KiB and more are dense
-/// resources named after `name`.
+/// Makes the attribute of a constant with a copy of `bytes` (row-major, native byte order). Constants of 1 KiB and
+/// more are dense resources named after `name`.
 mlir::ElementsAttr makeConstant(mlir::MLIRContext *context, ElementType type, llvm::ArrayRef<int64_t> dims,
                                 llvm::ArrayRef<char> bytes, llvm::StringRef name);
 

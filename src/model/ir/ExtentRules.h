@@ -1,4 +1,4 @@
-// Collects the rules over extents of a function's arguments from all of its operators.
+// Collects the rules over the extents of a function's arguments that its operators require.
 #pragma once
 
 #include "ir/SymbolicShapes.h"
@@ -15,13 +15,13 @@ struct NodeRule {
   std::string node;
 };
 
-/// Returns the comparisons of extents that hold for some values of the symbols only, from the shape functions of all
-/// operators of `function` and of the functions it calls. They are in order, without duplicates. Throws Error like
-/// SymbolicShapes.
+/// Returns the rules of a function: the comparisons of extents that hold only for some values of the symbols, from the
+/// shape functions of all operators of `function` and of the functions it calls. They are in order, without
+/// duplicates. Throws Error like SymbolicShapes.
 std::vector<NodeRule> extentRules(mlir::func::FuncOp function);
 
-/// Describes the values of `function` (SymbolicShapes). `rules` receives the rules over its symbols, also over unknown
-/// extents.
+/// Describes the values of `function` (SymbolicShapes), and sets `rules` to the rules over its symbols, including
+/// rules over unknown extents.
 SymbolicShapes shapesWithRules(mlir::func::FuncOp function, std::vector<NodeRule> &rules);
 
 } // namespace lathe::nn

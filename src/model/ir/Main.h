@@ -9,11 +9,11 @@
 
 namespace lathe {
 
-/// Returns @main. Throws Error if the module has none.
+/// Returns the function @main of a module. Throws Error if the module has none.
 mlir::func::FuncOp mainFunction(mlir::ModuleOp module);
 
-/// Names of the arguments and the results of @main for callers: `nn.name`, or "input0", "output0". Names are unique
-/// among inputs and among outputs: the second of two results "y" is "y:1".
+/// Names of the arguments (results) of @main for users of the model: `nn.name`, or "input0" ("output0"). Names are
+/// unique among inputs and among outputs: the second of two results "y" is "y:1".
 std::vector<std::string> inputNames(mlir::func::FuncOp main);
 std::vector<std::string> outputNames(mlir::func::FuncOp main);
 

@@ -21,15 +21,15 @@ struct WrittenFile {
   uint64_t bytes;
 };
 
-/// Writes a module of the nn dialect (graph or kernels level): the text, and a file of weights if
-/// there are large constants. Returns the written files. Throws Error and leaves no file behind.
+/// Writes a module of the nn dialect (graph or kernels level) as textual IR, and a file of weights if there are large
+/// constants. Returns the written files. Throws Error and leaves no file behind.
 std::vector<WrittenFile> writeModelText(mlir::ModuleOp module, const std::string &path);
 
-/// Reads a text that `writeModelText` wrote, possibly edited. The text is parsed, verified, and
-/// checked for attributes and operators that would be ignored. Errors read "model.mlir: line 12:
-/// ... (m.onnx: node 3 'conv1' (Conv))". Loads the dialects nn and func.
+/// Reads a module from textual IR that `writeModelText` wrote, possibly edited. The text is parsed, verified, and
+/// checked for attributes and operators that would be ignored. Errors read "model.mlir: line 12: ... (m.onnx: node 3
+/// 'conv1' (Conv))". Loads the dialects nn and func.
 mlir::OwningOpRef<mlir::ModuleOp> readModelText(mlir::MLIRContext &context, const std::string &path);
-/// Reads the text of a model from memory. `path` appears in errors; the weights are searched beside it.
+/// Reads a module from textual IR in memory. `path` appears in errors; the file of weights is searched beside it.
 mlir::OwningOpRef<mlir::ModuleOp> parseModelText(mlir::MLIRContext &context, const std::string &text,
                                                  const std::string &path);
 

@@ -18,27 +18,28 @@ namespace lathe::nn {
 /// Module attribute with the path of the weights file, relative to the folder of the text.
 constexpr const char *weightsAttribute = "nn.weights";
 
-/// Result of the scan of a text before it is parsed.
+/// Result of scanning textual IR before it is parsed.
 struct TextScan {
-  std::optional<std::string> weights; // value of nn.weights, as written between the quotes
+  std::optional<std::string> weights; // value of the attribute nn.weights, as written between the quotes
 };
-/// Scans a text. Throws Error if it is nested so deeply that the recursive parser would exhaust the
-/// stack.
+/// Scans textual IR before it is parsed. Throws Error if it is nested so deeply that the recursive parser would
+/// exhaust the stack.
 TextScan scanText(llvm::StringRef source, const std::string &path);
 
-/// The weights of a text: the file, and the form that the parser needs.
+/// The file of weights of textual IR, and the placeholders by which the parser knows the weights.
 class TextWeights {
 public:
-  /// Opens the file that the text names, else the file named like the text with `.safetensors`
-  /// appended. Throws Error if a named file is missing or is not a safetensors file.
+  /// Opens the file of weights that the text names, else the file named like the text with `.safetensors` appended.
+  /// Throws Error if a named file is missing or is not a safetensors file.
   TextWeights(const TextScan &scan, const std::string &path);
 
-  /// A section to append to the text, which gives every weight a placeholder.
+  /// Returns a section to append to the text, which gives every weight a placeholder.
   std::string placeholders() const;
-  /// Replaces the placeholders by the data. Throws Error if constants and weights do not match.
+  /// Replaces the placeholders in the parsed module by the weights. Throws Error if constants and weights do not
+  /// match.
   void load(mlir::ModuleOp module) const;
 
-  /// Path of the weights file of a new text at `path`.
+  /// Path of the file of weights for a new text at `path`.
   static std::string pathFor(const std::string &path) { return path + ".safetensors"; }
 
 private:
@@ -62,7 +63,7 @@ public:
 
 private:
   std::string path;
-  std::map<mlir::Operation *, std::pair<unsigned, unsigned>> positions; // line, column
+  std::map<mlir::Operation *, std::pair<unsigned, unsigned>> positions; // line and column of each operation
 };
 
 /// Throw Error for valid MLIR that Lathe does not support: unknown attributes, operators of other

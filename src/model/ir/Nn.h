@@ -18,7 +18,8 @@
 
 namespace lathe::nn {
 
-/// Runs the shape function on the operand types and compares its results with the result types.
+/// Verifies an nn operator: runs its shape function on the operand types and compares the results with the result
+/// types.
 mlir::LogicalResult verifyByShapeFunction(mlir::Operation *op);
 
 template <class ConcreteOp> class ShapeVerified : public mlir::OpTrait::TraitBase<ConcreteOp, ShapeVerified> {

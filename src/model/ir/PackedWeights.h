@@ -4,13 +4,14 @@
 //
 //   weights = reshape((cast(codes, f32) - zero) * scale, K x N)
 //
-// codes  constant of type i4, u4, i8 or u8, with extents (blocks, steps, N), where blocks * steps = K; or K x N without the
-//        reshape, as one block
-// scale  f32, one value for each block and column: (blocks, 1, N), with any extent 1 where the value is the same along it
-// zero   likewise, or missing: 0
+// codes: constant of type i4, u4, i8 or u8, with extents (blocks, steps, N), where blocks * steps = K; or K x N
+// without the reshape, as one block.
+// scale: f32, one value for each block and column: (blocks, 1, N), with any extent 1 where the value is the same
+// along it.
+// zero: has extents like scale; 0 if missing.
 //
-// FoldConstants.cpp leaves these operators alone, Fuse.cpp makes them part of the kernel of the product, and the kernel
-// reads codes (codegen/contraction/gemm/PackedColumns.h). The exporter writes DequantizeLinear for them.
+// FoldConstants.cpp leaves these operators alone, Fuse.cpp makes them part of the kernel of the product, and the
+// kernel reads codes (codegen/contraction/gemm/PackedColumns.h). The exporter writes DequantizeLinear for them.
 #pragma once
 
 #include "ir/QuantizedForm.h"
@@ -19,16 +20,17 @@ namespace lathe::nn {
 
 struct PackedWeights {
   mlir::Value codes, scale, zero;             // zero: null if missing
-  int64_t blocks = 1, steps = 0, columns = 0; // steps of a block
-  llvm::SmallVector<mlir::Operation *> ops;   // operators that compute the weights, in order; the last one gives K x N
+  int64_t blocks = 1, steps = 0, columns = 0; // steps: reduction steps of a block
+  // operators that compute the weights, in order; the last one gives the K x N weights
+  llvm::SmallVector<mlir::Operation *> ops;
 };
 
-/// The packed weights of `product`, a matmul or gemm of float32 values; nothing for other operators. Codes, scale and
-/// zero are constants in a graph; in a kernel they may also be arguments that are always constant. The operators of the
-/// weights have no other users.
+/// Returns the packed weights of `product`, a matmul or gemm of float32 values; nothing for other operators. Codes,
+/// scale and zero are constants in a graph; in a kernel they may also be arguments that are always constant. The
+/// operators of the weights have no other users.
 std::optional<PackedWeights> packedWeightsOf(mlir::Operation *product);
 
-/// Builds the operators of packed weights from constants; returns the weights.
+/// Emits the operators that compute packed weights from constants; returns the weights.
 mlir::Value buildPackedWeights(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value codes, mlir::Value scale,
                                mlir::Value zero);
 

@@ -21,16 +21,16 @@ public:
   struct Entry {
     std::string name, dtype;
     std::vector<int64_t> dims;
-    size_t begin = 0, end = 0; // byte range in the data
+    size_t begin = 0, end = 0; // byte range of the entry in the data
 
-    /// True if the entry has the dtype for elements of `type`: the name of that type in the format,
-    /// or U8 (bytes) for a type without a name there.
+    /// True if the entry's dtype fits elements of `type`: it is the name of that type in the format, or U8 (bytes) for
+    /// a type that has no name there.
     bool typeFits(ElementType type) const;
   };
 
-  /// True if the format has a name for the type; elements of other types are stored as bytes.
+  /// True if the safetensors format has a name for the type; elements of other types are stored as bytes.
   static bool hasType(ElementType type);
-  /// Maps a file into memory and reads its header. Throws Error if header and file do not agree.
+  /// Maps a safetensors file into memory and reads its header. Throws Error if header and file do not agree.
   static Safetensors open(const std::string &path);
   const std::vector<Entry> &entries() const { return list; }
   std::string_view bytes(const Entry &entry) const { return data.substr(entry.begin, entry.end - entry.begin); }
@@ -43,9 +43,9 @@ private:
 
 class SafetensorsWriter {
 public:
-  /// Adds an entry to a new file. `bytes` must live until `write`.
+  /// Adds an entry to the file that `write` will write. `bytes` must live until then.
   void add(const std::string &name, ElementType type, const std::vector<int64_t> &dims, std::string_view bytes);
-  /// Writes a file with all added entries. Returns its number of bytes.
+  /// Writes a safetensors file with all added entries. Returns its number of bytes.
   uint64_t write(PendingFile &file) const;
 
 private:

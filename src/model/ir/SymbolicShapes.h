@@ -9,27 +9,30 @@
 
 namespace lathe::nn {
 
-/// Attribute of an operation that computes extents of its results at run time: their symbols, one text for every axis
-/// of every result, "" if the shape function gives the extent.
+/// Attribute of an operation that computes extents of its results at run time. It has the symbols of these extents:
+/// one text for every axis of every result, "" if the shape function gives the extent.
 inline constexpr const char *extentsAttribute = "nn.extents";
-/// Attribute of a kernel's argument that holds extents: its elements, as texts like those of `nn.dims`.
+/// Attribute of a kernel's argument that holds extents: the elements of the argument, as texts like those of
+/// `nn.dims`.
 inline constexpr const char *contentsAttribute = "nn.contents";
 
-/// The name that `nn.extents` of `op` gives axis `axis` of result `result`; "" if there is none.
+/// The symbol that the attribute `nn.extents` of `op` gives axis `axis` of result `result`; "" if there is none.
 llvm::StringRef nameOfExtent(mlir::Operation *op, unsigned result, size_t axis);
 
-/// Runs the shape functions over the body of `function` in order. Extents of arguments come from their attribute
-/// `nn.dims`, or from their types. Extents that no shape function gives have the names of `nn.extents`. Follows
-/// func.call into its callee, and nn.if and nn.loop into their bodies. Does not change the IR.
+/// Descriptions of all values of a function, found by running the shape functions over its body in order. Extents of
+/// arguments come from their attribute `nn.dims`, or from their types. Extents that no shape function gives have the
+/// names in `nn.extents`. Follows func.call into its callee, and nn.if and nn.loop into their bodies. Does not change
+/// the IR.
 class SymbolicShapes {
 public:
   /// Describes the values of `function`. Throws Error with the node if a constraint is violated.
   explicit SymbolicShapes(mlir::func::FuncOp function);
-  /// The same with given descriptions of the function's arguments.
+  /// Describes the values of `function` like the constructor above, with given descriptions of the function's
+  /// arguments.
   SymbolicShapes(mlir::func::FuncOp function, llvm::ArrayRef<TensorInfo> arguments);
 
-  /// Extents and, for small integer tensors, contents of a value. Data-dependent extents are unknownDim(). A value that
-  /// was added to the IR later is described by its type.
+  /// Describes a value: extents and, for small integer tensors, contents. Data-dependent extents are unknownDim(). A
+  /// value that was added to the IR later is described by its type.
   TensorInfo of(mlir::Value value) const;
 
   /// Descriptions of the values that the function returns.
@@ -50,8 +53,8 @@ private:
   void visitControlFlow(mlir::Operation &op);
 };
 
-/// Attribute of arguments and results of kernels: extents in memory, if they differ from the value's extents. A value
-/// that grows in place (passes/kernels/GrowInPlace.h) has more room than elements.
+/// Attribute of arguments and results of kernels: the extents in memory, if they differ from the value's extents. A
+/// value that grows in place (passes/kernels/GrowInPlace.h) has more room than elements.
 inline constexpr const char *storedAttribute = "nn.stored";
 
 /// Extents of argument `index` of a function: its `nn.dims` if present, else the extents of its

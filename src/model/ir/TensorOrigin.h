@@ -1,4 +1,4 @@
-// The origin of each tensor of a model file. Graphs keep the names of nodes, not of tensors.
+// The origin of each tensor of a model file: the node that writes it. Graphs keep the names of nodes, not of tensors.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 namespace lathe {
 
 struct TensorOrigin {
-  std::string node;  // node that writes it, or graph input
+  std::string node;  // name of the node that writes the tensor, or of the graph's input
   size_t output = 0; // position among the outputs of the node
   size_t used = 0;   // position among the used outputs of the node
 };
 
-/// Origins of the tensors of a file, by tensor name.
+/// Origins of the tensors of a model file, by name of the tensor.
 using TensorOrigins = std::map<std::string, TensorOrigin>;
 
 } // namespace lathe

@@ -36,8 +36,8 @@ struct Attrs {
   virtual std::unique_ptr<Attrs> defaults() const = 0;
 };
 
-/// Encode and decode attributes for plans, as a flexbuffers map. `decodeAttrs` throws Error for malformed bytes and
-/// keeps the default of a missing field.
+/// Encode and decode an operator's attributes for plans, as a flexbuffers map. `decodeAttrs` throws Error for
+/// malformed bytes and keeps the default of a missing field.
 std::vector<uint8_t> encodeAttrs(Attrs &attrs);
 void decodeAttrs(const std::vector<uint8_t> &bytes, Attrs &attrs);
 

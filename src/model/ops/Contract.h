@@ -1,5 +1,5 @@
-// The inner part of the references of all contractions: one block of a matrix product. The
-// innermost loop runs over contiguous elements and keeps its sums in registers.
+// The inner part of the reference implementations of all contractions: one block of a matrix product. The innermost
+// loop runs over contiguous elements and keeps its sums in registers.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,14 @@
 namespace lathe {
 
 constexpr int64_t contractRows = 64, contractColumns = 64; // largest extents of a block of results
-constexpr int64_t contractDepth = 256;                     // reduction steps packed at a time
+constexpr int64_t contractDepth = 256;                     // number of reduction steps that are packed at a time
 
-/// Columns of a panel. Four rows of sums fit the registers of any 64-bit machine.
+/// Number of columns in a panel of the second factor. Four rows of sums of this width fit the registers of any 64-bit
+/// machine.
 template <class T> constexpr int64_t panelWidth = 32 / sizeof(T);
 
-/// sums[r][c] += sum over k of a[r, k] * panel[k][c] for R rows; a[r, k] is a[r * rowStride + k * depthStride].
+/// Adds a product to a tile of sums: sums[r][c] += sum over k of a[r, k] * panel[k][c] for R rows; a[r, k] is a[r *
+/// rowStride + k * depthStride].
 template <class T, int R>
 void contractTile(const T *a, int64_t rowStride, int64_t depthStride, const T *panel, int64_t depth, T *sums) {
   constexpr int64_t width = panelWidth<T>;
@@ -33,10 +35,10 @@ void contractTile(const T *a, int64_t rowStride, int64_t depthStride, const T *p
       sums[r * contractColumns + c] = sum[r][c];
 }
 
-/// Computes a block of at most contractRows x contractColumns results. `pack(k0, k1, panels)`
-/// writes rows k0 to k1 of the second factor as panels[column / width][k - k0][column % width];
-/// columns beyond the last may hold any finite value. `store(row, column, value)` receives the
-/// results. T is float, double, or uint64_t (integers wrap).
+/// Computes a block of a matrix product, at most contractRows x contractColumns results. `pack(k0, k1, panels)` writes
+/// rows k0 to k1 of the second factor as panels[column / width][k - k0][column % width]; columns beyond the last may
+/// hold any finite value. `store(row, column, value)` receives the results. T is float, double, or uint64_t (integers
+/// wrap).
 template <class T, class Pack, class Store>
 void contractBlock(int64_t rows, int64_t columns, int64_t depth, const T *a, int64_t rowStride, int64_t depthStride,
                    Pack &&pack, Store &&store) {

@@ -1,5 +1,5 @@
-// References: plain loops over any shape and type. They are the oracle of tests, fold constants,
-// run operators that are not compiled, and judge in `lathe verify` (on float64 tensors).
+// Reference implementations of operators: plain loops over any shape and type. They are the oracle of tests, fold
+// constants, run operators that are not compiled, and judge in `lathe verify` (on float64 tensors).
 #pragma once
 
 #include "ops/Attrs.h"
@@ -11,21 +11,21 @@
 
 namespace lathe {
 
-/// One evaluation. Inputs are row-major. Outputs are allocated with the extents of the shape
+/// One evaluation of a reference operator. Inputs are row-major. Outputs are allocated with the extents of the shape
 /// function. An output with data-dependent extents is an empty tensor that the reference assigns.
 struct ReferenceCall {
-  std::span<const Value *const> inputs; // null: absent optional operand
+  std::span<const Value *const> inputs; // operands; null: absent optional operand
   std::span<Value> outputs;
-  std::span<const ElementType> narrow; // final types of the results; empty: no narrowing
-  /// Runs body(begin, end) over a static split of [0, count); empty: serial. A reduction stays
+  std::span<const ElementType> narrow; // types in which results are stored; empty: no narrowing
+  /// Runs body(begin, end) over a static split of [0, count) on several threads; empty: serial. A reduction stays
   /// within one index.
   std::function<void(int64_t count, const std::function<void(int64_t begin, int64_t end)> &body)> parallel;
 
   bool has(size_t index) const { return index < inputs.size() && inputs[index] != nullptr; }
   const Tensor &in(size_t index) const { return inputs[index]->tensor(); }
   Tensor &out(size_t index) { return outputs[index].tensor(); }
-  /// The type in which result `index` is stored. The identity of an integer reduction (the least or greatest number) is
-  /// a number of this type.
+  /// The type in which result `index` is stored. The identity of an integer reduction (the least or greatest number)
+  /// is a number of this type.
   ElementType kept(size_t index) const { return narrow.empty() ? outputs[index].tensor().type() : narrow[index]; }
   void parallelFor(int64_t count, const std::function<void(int64_t, int64_t)> &body) const {
     if (parallel)
@@ -40,12 +40,12 @@ struct ReferenceEntry {
   void (*run)(const Attrs &attrs, ReferenceCall &call);
 };
 
-/// Returns the reference of `op`; null if `op` is unknown.
+/// Returns the reference implementation of operator `op`; null if `op` is unknown.
 const ReferenceEntry *findReference(std::string_view op);
 
-/// Infers the shapes of the results from the inputs, allocates them and runs the reference. Used by
-/// folding and tests. Operands that the record declares static may be tensors; the shape function
-/// receives their values.
+/// Evaluates an operator: infers the shapes of the results from the inputs, allocates the results and runs the
+/// reference implementation. Used by folding and tests. Operands that the record declares static may be tensors; the
+/// shape function receives their values.
 std::vector<Value> evaluateReference(std::string_view op, const Attrs &attrs, std::span<const Value *const> inputs);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Utilities of references: dispatch over element types, strides, broadcasting, strided copies.
+// Utilities of reference operators: dispatch over element types, strides, broadcasting, strided copies.
 //
 // Arithmetic references only see f32, f64, i64, u64, bool and string: narrower numbers are widened
 // before the call and narrowed after it (ops/Reference.cpp). Operators that only move elements see
@@ -33,7 +33,7 @@ template <class F> void forNumber(ElementType type, F &&f) {
 }
 
 /// The least and the greatest number of `kept`, the type in which a result is stored, as numbers of T, the wider type
-/// in which the result is computed. A max (min) over no elements gives the least (greatest) number.
+/// in which the result is computed. They are the results of a max (least) and a min (greatest) over no elements.
 template <class T> T leastOf(ElementType kept) {
   if constexpr (std::is_floating_point_v<T>)
     return -std::numeric_limits<T>::infinity();
@@ -54,8 +54,8 @@ template <class F> void forFloat(ElementType type, F &&f) {
   f(double());
 }
 
-/// Calls f(x, y) with pointers to the elements of both tensors (equal types), typed as unsigned
-/// integers of the element size, or as strings.
+/// Calls f(x, y) with pointers to the elements of two tensors of equal types, typed as unsigned integers of the
+/// element size, or as strings.
 template <class F> void forStorage(const Tensor &x, Tensor &y, F &&f) {
   if (x.type() == ElementType::string)
     return f(static_cast<const std::string *>(x.strings().data()), y.strings().data());
@@ -80,7 +80,8 @@ inline int64_t countOf(std::span<const int64_t> dims) {
 /// Strides of a row-major tensor with the extents `dims`, in elements.
 std::vector<int64_t> stridesOf(std::span<const int64_t> dims);
 
-/// Strides to read `operand` at positions of `dims`, to which it broadcasts (0 on broadcast axes).
+/// Strides with which a tensor of extents `operand` is read at positions of `dims`, to which it broadcasts (0 on
+/// broadcast axes).
 std::vector<int64_t> broadcastStrides(std::span<const int64_t> operand, std::span<const int64_t> dims);
 
 /// Returns the integers of `value` minus their zero points as i64. `zeroDims` are the
@@ -88,7 +89,7 @@ std::vector<int64_t> broadcastStrides(std::span<const int64_t> operand, std::spa
 Tensor lessZeroPoint(const ReferenceCall &call, const Tensor &value, const Tensor &zero,
                      std::span<const int64_t> zeroDims);
 
-/// Sum, difference and product of elements; integers wrap around.
+/// Sum, difference and product of two elements; integers wrap around.
 template <class T> T wrapAdd(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
     return a + b;
@@ -110,7 +111,7 @@ template <class T> T wrapMul(T a, T b) {
 
 template <class T> bool isNan(T x) { return x != x; }
 
-/// Converts a double to an element: integers truncate and saturate, NaN becomes 0.
+/// Converts a double to an element of type T: integers truncate and saturate, NaN becomes 0.
 template <class T> T toElement(double value) {
   if constexpr (!std::is_floating_point_v<T>) {
     if (isNan(value))
@@ -152,10 +153,10 @@ public:
   }
 
   int64_t count() const { return countOf(extents); }
-  /// Elements between neighbours of operand n in the innermost run.
+  /// Distance in elements between neighbours of operand n in the innermost run.
   int64_t innerStride(size_t n) const { return steps.back()[n]; }
 
-  /// Calls body(position, offsets, length) for runs that cover the positions [begin, end) in order.
+  /// Calls body(position, offsets, length) for runs of elements that cover the positions [begin, end) in order.
   template <class Body> void run(int64_t begin, int64_t end, Body &&body) const {
     int64_t inner = extents.back();
     while (begin < end) {
@@ -178,12 +179,12 @@ private:
   std::vector<std::array<int64_t, N>> steps;
 };
 
-/// Copies elements: y at a position of `dims` = x[offset + sum of index * stride over all axes]. Covers transposes,
-/// slices, broadcasts and blocks.
+/// Copies elements from x to y: y at a position of `dims` = x[offset + sum of index * stride over all axes]. Covers
+/// transposes, slices, broadcasts and blocks.
 void copyStrided(const ReferenceCall &call, const Tensor &x, Tensor &y, std::span<const int64_t> dims,
                  const std::vector<int64_t> &strides, int64_t offset = 0);
 
-/// Copies `value` into the storage of `out`, or replaces `out` by `value` if `out` has no storage.
+/// Copies `value` into the memory of the result `out`, or replaces `out` by `value` if `out` has no memory.
 void assign(Tensor &out, const Tensor &value);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Helpers for tests of references.
+// Helpers for tests of reference operators.
 #pragma once
 
 #include "ops/Reference.h"
@@ -11,12 +11,14 @@
 
 namespace lathe {
 
-/// Operators that a test has evaluated. ReferenceTest.cpp checks at the end that none is missing.
+/// The names of the operators that tests of this process have evaluated. ReferenceTest.cpp checks at the end that none
+/// is missing.
 std::set<std::string> &evaluatedOps();
 
 using Shape = std::vector<int64_t>;
 
-/// Returns all results of `op`. An undefined tensor stands for an absent operand.
+/// Evaluates operator `op` with its reference and returns all results. An undefined tensor stands for an absent
+/// operand.
 inline std::vector<Tensor> evaluateAll(const char *op, const Attrs &attrs, const std::vector<Tensor> &operands) {
   evaluatedOps().insert(op);
   std::vector<Value> values(operands.begin(), operands.end());
@@ -48,7 +50,7 @@ inline Tensor i32(Shape dims, std::initializer_list<int32_t> values) {
 inline Tensor bools(Shape dims, std::initializer_list<bool> values) {
   return Tensor::of<bool>(std::move(dims), values);
 }
-/// A tensor of f32 with the elements `start`, `start` + 1, ...
+/// A test tensor of f32 with the elements `start`, `start` + 1, ...
 inline Tensor counting(Shape dims, double start = 0) {
   Tensor t(ElementType::f32, std::move(dims));
   for (int64_t i = 0; i < t.elements(); ++i)

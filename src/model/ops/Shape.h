@@ -1,5 +1,5 @@
-// Shape functions: from the types of the operands (and the contents of small integer tensors) to
-// the types of the results.
+// Shape functions of operators: from the types of the operands (and the contents of small integer tensors) to the
+// types of the results.
 //
 // They do not use MLIR, so the IR's verifier, shape inference and the runtime's plan share them. An extent is a `Dim`:
 // a number or a formula over symbols. A shape function checks the operator's numbered constraints and throws `Error`
@@ -16,20 +16,21 @@
 
 namespace lathe {
 
-/// Type, extents and possibly contents of a tensor, or the type of a sequence or an optional.
+/// What a shape function knows of a value: type, extents and possibly contents of a tensor, or the type of a sequence
+/// or an optional.
 struct TensorInfo {
   ElementType type = ElementType::invalid;
   Dims dims;
-  /// Elements in row-major order, for integer tensors of at most 64 elements with contents that
-  /// shape arithmetic knows: constants, results of `shape`, and results of slice, gather, concat,
-  /// ... on known contents.
+  /// Elements of the tensor in row-major order, for integer tensors of at most 64 elements whose contents shape
+  /// arithmetic knows: constants, results of `shape`, and results of slice, gather, concat, ... on known contents.
   std::optional<std::vector<Dim>> contents;
 
-  /// For a value that is not a tensor, `type` is the element type of its tensors, and `dims` are empty.
+  /// Kind of the value. If it is not a tensor, `type` is the element type of the tensors in it, and `dims` are empty.
   ValueKind kind = ValueKind::tensor;
-  /// Extents of these tensors, each a number or unknownDim(); nothing where they may differ in rank.
+  /// For a sequence or an optional: extents of its tensors, each a number or unknownDim(); nothing if the tensors may
+  /// differ in rank.
   std::optional<Dims> items = std::nullopt;
-  bool noItems = false; // the value holds no tensors yet, so `items` are unknown
+  bool noItems = false; // the sequence or optional holds no tensors yet, so `items` are unknown
 
   size_t rank() const { return dims.size(); }
   bool isTensor() const { return kind == ValueKind::tensor; }
@@ -40,18 +41,20 @@ struct TensorInfo {
 Dim unknownDim();
 bool isUnknown(const Dim &dim);
 
-/// Operands in the order of the record; null: absent optional operand. Values of a variadic operand
-/// come last.
+/// Operands of a shape function in the order of the record; null: absent optional operand. Values of a variadic
+/// operand come last.
 using InferInputs = std::vector<const TensorInfo *>;
 using InferResult = std::vector<TensorInfo>;
 
-/// The extents to which two shapes broadcast, by the rules of NumPy and ONNX. Throws Error with both shapes.
+/// The extents to which two shapes broadcast, by the rules of NumPy and ONNX. Throws Error with both shapes if they do
+/// not.
 Dims broadcast(const Dims &a, const Dims &b);
 
-/// Maps `axis` from [-rank, rank) to [0, rank). Throws Error with `what` otherwise.
+/// Maps `axis` from [-rank, rank) to [0, rank). Throws Error with `what` for an axis outside the range.
 int64_t normalizeAxis(int64_t axis, int64_t rank, const char *what);
 
-/// Maps axes to [0, rank). Throws Error with `what` for an axis outside the range or given twice.
+/// Maps a list of axes to [0, rank). Throws Error with `what` for an axis outside the range [-rank, rank) or given
+/// twice.
 std::vector<int64_t> normalizeAxes(const std::vector<int64_t> &axes, int64_t rank, const char *what);
 
 /// Operand `index` of a shape function; null if absent.
@@ -59,8 +62,8 @@ inline const TensorInfo *operand(const InferInputs &in, size_t index) {
   return index < in.size() ? in[index] : nullptr;
 }
 
-/// False if both extents are constant and differ, else true. If the answer depends on symbols, the
-/// active RuleRecorder keeps the comparison as a rule (ops/ShapeRules.h).
+/// False if two extents are constant and differ, else true. If the answer depends on symbols, the active RuleRecorder
+/// keeps the comparison as a rule (ops/ShapeRules.h).
 bool mayAgree(const Dim &a, const Dim &b);
 /// True if the formula of an extent shows that it cannot be negative. Symbols are never negative.
 bool isNonNegative(const Dim &dim);
@@ -74,19 +77,20 @@ void requireByte(ElementType type, const char *constraint);
 /// Describes a value that may be either of two sequences or optionals: where extents of their tensors differ, they are
 /// unknown.
 TensorInfo commonItems(const TensorInfo &a, const TensorInfo &b);
-/// The extents `dims` of a tensor, for a description of all tensors of a sequence: extents that depend on symbols
-/// become unknown.
+/// The extents `dims` of a tensor, in the form that describes all tensors of a sequence: extents that depend on
+/// symbols become unknown.
 Dims itemDims(const Dims &dims);
 
-/// Extents of a tensor of rank `rank` of which nothing else is known.
+/// Extents of a tensor of rank `rank` whose extents are all unknown.
 Dims unknownDims(size_t rank);
 
-/// Largest number of elements whose contents are known to shape functions; largest rank of a tensor.
+/// maxContents: largest number of elements of a tensor whose contents shape functions know; maxRank: largest rank of a
+/// tensor.
 constexpr size_t maxContents = 64;
 constexpr size_t maxRank = 32;
 
-/// Returns `info` with the contents that `make` returns, if they are few and of an integer type or
-/// bool. Without contents if `make` throws Error (overflow).
+/// Returns `info` with the contents that `make` returns, if they are few and of an integer type or bool. Returns it
+/// without contents if `make` throws Error (overflow).
 template <class Make> TensorInfo withContents(TensorInfo info, Make &&make) {
   try {
     if (isInteger(info.type) || info.type == ElementType::boolean)
@@ -100,11 +104,11 @@ template <class Make> TensorInfo withContents(TensorInfo info, Make &&make) {
   return info;
 }
 
-/// Returns `results`. Throws Error if an extent is negative or a result has too many elements to
-/// address.
+/// Returns `results` of the operator `op` unchanged. Throws Error if an extent is negative or a result has too many
+/// elements to address.
 InferResult checkedResults(const char *op, InferResult results);
 
-/// Returns the known contents of operand `index` if it is present, else `attribute`. Throws Error
+/// Returns the known contents of operand `index` of a shape function if it is present, else `attribute`. Throws Error
 /// if the operand is present and its contents are unknown.
 std::vector<int64_t> staticOperand(const InferInputs &in, size_t index, const std::vector<int64_t> &attribute,
                                    const char *what);

@@ -1,4 +1,4 @@
-// Shared by tests of shape functions.
+// Helpers for tests of shape functions.
 #pragma once
 
 #include "ops/Registry.h"
@@ -10,7 +10,7 @@
 
 namespace lathe::shape_testing {
 
-/// Describes a tensor by a text of its type and extents, such as "f32 N 3 224".
+/// Makes the description of a tensor from a text of its type and extents, such as "f32 N 3 224".
 inline TensorInfo tensor(const std::string &text) {
   std::istringstream words(text);
   std::string word;
@@ -21,7 +21,7 @@ inline TensorInfo tensor(const std::string &text) {
   return info;
 }
 
-/// Describes an i64 vector with known contents, such as "N 3 224".
+/// Makes the description of an i64 vector with known contents from a text, such as "N 3 224".
 inline TensorInfo values(const std::string &text) {
   TensorInfo info = tensor("i64 " + text);
   info.contents = info.dims;
@@ -38,7 +38,7 @@ inline InferResult inferAll(const char *op, const Attrs &attrs, const std::vecto
 }
 inline const TensorInfo absent{};
 
-/// Runs a shape function. Returns the first result as text, "f32 N 64 112 112".
+/// Runs the shape function of operator `op`. Returns the first result as text: "f32 N 64 112 112".
 inline std::string infer(const char *op, const Attrs &attrs, const std::vector<TensorInfo> &operands) {
   TensorInfo y = inferAll(op, attrs, operands).at(0);
   std::string text(name(y.type));
@@ -46,7 +46,7 @@ inline std::string infer(const char *op, const Attrs &attrs, const std::vector<T
     text += " " + (isUnknown(d) ? "?" : d.str());
   return text;
 }
-/// Runs a shape function. Returns the known contents of the first result as text, or "unknown".
+/// Runs the shape function of operator `op`. Returns the known contents of the first result as text, or "unknown".
 inline std::string contents(const char *op, const Attrs &attrs, const std::vector<TensorInfo> &operands) {
   TensorInfo y = inferAll(op, attrs, operands).at(0);
   if (!y.contents)
@@ -57,10 +57,10 @@ inline std::string contents(const char *op, const Attrs &attrs, const std::vecto
   return text;
 }
 
-/// Constraints that a test has violated.
+/// The constraints of operators that tests of this process have violated.
 inline std::set<std::string> violated;
 
-/// Runs a shape function and expects an Error that names the constraint.
+/// Runs the shape function of operator `op` and expects an Error that names `constraint`.
 inline void expectViolation(const std::string &constraint, const char *op, const Attrs &attrs,
                             const std::vector<TensorInfo> &operands) {
   try {
@@ -80,7 +80,7 @@ template <class A, class F> A with(A attrs, F &&change) {
   return attrs;
 }
 
-/// Attributes of a convolution of stride 2 with padding for a 7x7 kernel.
+/// Attributes of a test convolution with stride 2 and padding for a 7x7 kernel.
 inline ConvAttrs conv2d() {
   ConvAttrs a;
   a.strides = {2, 2};

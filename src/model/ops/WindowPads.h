@@ -12,7 +12,7 @@
 
 namespace lathe {
 
-/// How a padding that depends on the extent is split. Numbers are stored in packages.
+/// How a padding that depends on the extent is divided between beginning and end. Numbers are stored in packages.
 enum SamePadding : int64_t {
   statedPads = 0,
   sameUpper = 1,  // an odd padding is larger at the end: SAME_UPPER, and TensorFlow's SAME
@@ -25,11 +25,12 @@ bool hasFollowingPads(const std::vector<int64_t> &pads, size_t spatial);
 /// beginning states, for an input extent of `in`; at least 0. `window` is the extent of the dilated kernel.
 Dim windowShift(const std::vector<int64_t> &pads, size_t axis, size_t spatial, int64_t window, int64_t stride,
                 const Dim &in);
-/// The greatest value that windowShift returns for any extent of the axis.
+/// The greatest value that windowShift can return for any extent of the axis.
 int64_t mostShift(const std::vector<int64_t> &pads, size_t axis, size_t spatial, int64_t window, int64_t stride);
 
-/// SAME padding of windows over axes with the extents `in`. `windows`: extents of the dilated kernel. `rule`: sameUpper
-/// or sameLower. Adds the third group (see the top of this file) if a padding depends on an open extent.
+/// Computes the pads for SAME padding of windows over axes with the extents `in`. `windows`: extents of the dilated
+/// kernel. `rule`: sameUpper or sameLower. Adds the third group (see the top of this file) if a padding depends on an
+/// open extent.
 std::vector<int64_t> samePads(const Dims &in, const std::vector<int64_t> &windows, const std::vector<int64_t> &strides,
                               SamePadding rule);
 /// Replaces paddings that depend on extents by numbers, for axes whose extents are static now. `attrs` belong to any

@@ -1,4 +1,5 @@
-// Turns a group of operations into a function of the source. A group is a block with its occurrences, or a scope.
+// Turns a group of operations into a function of staged source. A group is a repeated block with its occurrences, or
+// the operations of one scope of names.
 #pragma once
 
 #include "stage/Blocks.h"
@@ -16,20 +17,21 @@
 
 namespace lathe::staging {
 
-/// Data that the functions of one program share.
+/// Data that all functions of one staged program share.
 struct ProgramState {
   NameTable functions;
   WeightNames weights;
-  std::set<std::string> prefixes; // prefixes that calls of functions use
+  std::set<std::string> prefixes; // prefixes of node names that calls of functions use
   llvm::DenseMap<mlir::Operation *, std::vector<std::string>> types;
   std::map<mlir::Operation *, std::string> bodies; // name of the function for each body's module
 };
 
-/// Names of nodes in a function: all operations of one node of the model share a name, and different nodes have
-/// different names.
+/// Names of nodes in one function of the source: all operations of one node of the model share a name, and different
+/// nodes have different names.
 class NodeNames {
 public:
-  /// Returns the name that the node of `op` already has. A new node gets `wanted`, with a number if it is taken.
+  /// Returns the name that the node of `op` already has in the function. A new node gets `wanted`, with a number if it
+  /// is taken.
   std::string take(mlir::Operation *op, const std::string &wanted);
 
 private:
@@ -37,21 +39,23 @@ private:
   NameTable used;
 };
 
-/// Name of the source node of an operation; "" if it has none.
+/// Name of the source node to which an operation belongs; "" if it has none.
 std::string nodeName(mlir::Operation *op);
-/// Name of a constant in the model, or of its resource; "" if it has none.
+/// Name of a constant in the model, or of the resource that holds its bytes; "" if it has none.
 std::string constantName(nn::ConstantOp constant);
-/// A weight as an operand. `name` is its name in the function that reads it.
+/// The expression in the source for a weight. `name` is its name in the function that reads it.
 Expression weightExpression(const std::string &name, mlir::ElementsAttr elements);
-/// Operands of an operation, in the order of its record if it has one.
+/// Operands of an operation, in the order of the operator's record if it has one.
 llvm::SmallVector<mlir::Value> operandsOf(mlir::Operation *op);
-/// Operands of a statement: `expression` makes each one from its position and name. A variadic operand is a list.
+/// Operands of a statement in the source: `expression` makes each operand from its position and name. A variadic
+/// operand is a list.
 std::vector<Expression> operandExpressions(mlir::Operation *op,
                                            llvm::function_ref<Expression(size_t, const std::string &)> expression);
-/// An operation without bodies as a statement: attributes that differ from the default, types, extents. No operands.
+/// An operation without bodies as a statement of the source: attributes that differ from the default, types, extents.
+/// The operands are left out.
 Statement operationStatement(mlir::Operation *op, const ProgramState &state);
 
-/// The call that computes one occurrence of a group with the group's function.
+/// The call that computes one occurrence of a group by the function of the group.
 struct GroupCall {
   std::string prefix;
   std::vector<mlir::Value> inputs, outputs;
@@ -59,12 +63,12 @@ struct GroupCall {
 };
 
 struct Group {
-  std::string name; // wanted name of the function
+  std::string name; // name that the group's function shall get
   std::vector<BlockOccurrence> occurrences;
 };
 
-/// A group as a function, with its calls in the order of the occurrences. Nothing if occurrences differ in ways that a
-/// call cannot express. Its weights get names from `state`.
+/// A group as a function of the source, with its calls in the order of the occurrences. Nothing if occurrences differ
+/// in ways that a call cannot express. The weights of the group get names from `state`.
 struct GroupFunction {
   Function function;
   std::vector<GroupCall> calls;

@@ -1,4 +1,4 @@
-// Checks the properties of blocks that stage/Blocks.h states, independently of the search.
+// Test helper: checks the properties of repeated blocks that stage/Blocks.h states, independently of the search.
 #pragma once
 
 #include "ir/Nn.h"
@@ -11,7 +11,8 @@
 
 namespace lathe {
 
-/// Number of operations on cycles if every occurrence counts as one operation.
+/// Number of operations that are on cycles if every occurrence of a block counts as one operation. `whole`: number of
+/// the operation or occurrence, by operation.
 inline size_t countOnCycles(mlir::func::FuncOp main, const std::map<mlir::Operation *, int> &whole) {
   std::map<int, std::set<int>> readers;
   std::map<int, size_t> waits;

@@ -8,13 +8,13 @@
 
 namespace lathe {
 
-/// One occurrence of a block. Constants do not count as operations of a block.
+/// One occurrence of a repeated block. Constants do not count as operations of a block.
 struct BlockOccurrence {
-  std::vector<mlir::Operation *> operations; // operations in an order in which each follows its producers
+  std::vector<mlir::Operation *> operations; // operations in an order in which each comes after its producers
   std::vector<mlir::Value> inputs;           // other values that the operations read, in order of first use
   std::vector<mlir::Value> weights;          // constants that the operations read, in order of first use
-  std::vector<mlir::Value> outputs;          // results that are read outside the block, in the order of `operations`
-  std::string scope; // longest common prefix of the names of its operations, up to a separator: "layer1.0", or ""
+  std::vector<mlir::Value> outputs; // results that are read outside the occurrence, in the order of `operations`
+  std::string scope; // longest common prefix of the operations' names, up to a separator: "layer1.0", or ""
 };
 
 /// A block. Operation i of every occurrence has the same operator, the same number of results, and operands from the
@@ -25,10 +25,11 @@ struct BlockOccurrence {
 /// channel per group and other convolutions count as different operators, and so do operators with bodies of other
 /// names.
 struct Block {
-  /// Name made from the scopes of the occurrences if most of them have a common name; otherwise from the operators:
-  /// "conv_relu_conv_add_relu".
+  /// Name of the block, made from the scopes of the occurrences if most of them have a common name; otherwise from the
+  /// operators: "conv_relu_conv_add_relu".
   std::string name;
-  /// At least two. Occurrences are in program order; so are the operations of the first one.
+  /// The occurrences of the block, at least two, in program order. The operations of the first occurrence are in
+  /// program order, too.
   std::vector<BlockOccurrence> occurrences;
 };
 
@@ -44,9 +45,9 @@ struct Block {
 /// percent of them are left out.
 std::vector<Block> findBlocks(mlir::func::FuncOp function);
 
-/// An attribute in which the occurrences of a block differ.
+/// An attribute of an operation in which the occurrences of a block differ.
 struct BlockDifference {
-  size_t operation;      // its index in an occurrence
+  size_t operation;      // index of the operation in an occurrence
   std::string attribute; // name of the attribute in textual IR: "strides"
 };
 /// The attributes in which the occurrences of a block differ, sorted by operation, then by name.

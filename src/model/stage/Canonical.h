@@ -14,11 +14,11 @@
 
 namespace lathe {
 
-/// The canonical text of a graph. Throws Error for a module at kernels level.
+/// Returns the canonical text of a graph. Throws Error for a module at kernels level.
 std::string canonicalText(mlir::ModuleOp module);
 
-/// The text of a weight, "f32[64, 3, 7, 7] 0123456789abcdef0123456789abcdef": type, extents and 128 bits of the BLAKE3
-/// hash of its elements.
+/// The text that stands for a weight, "f32[64, 3, 7, 7] 0123456789abcdef0123456789abcdef": type, extents and 128 bits
+/// of the BLAKE3 hash of its elements.
 std::string constantKey(mlir::ElementsAttr elements);
 
 } // namespace lathe

@@ -16,18 +16,22 @@
 
 namespace lathe {
 
-/// An attribute of an operator by name. An integer may stand for a boolean or a real number.
+/// The value of an operator's attribute, with the attribute's name. An integer may stand for a boolean or a real
+/// number.
 struct BuilderAttribute {
   std::string name;
   std::variant<std::vector<int64_t>, std::vector<double>, std::string> value;
 };
 
-/// The name of an operator, and facts about its results that its shape function does not give.
+/// The node name of an operator that is built, and facts about its results that its shape function does not give.
 struct OperatorNote {
-  /// Name of the node, which several operators may share. "": the operator and the number of the node, "conv_12".
+  /// Name of the node, which several operators may share. "": a name made from the operator and the number of the
+  /// node, "conv_12".
   std::string name;
-  std::vector<std::string> types;   // types of results, as in textual IR; empty: types from the shape function
-  std::vector<std::string> extents; // symbols of extents that only the run knows: nn.extents (ir/SymbolicShapes.h)
+  // types of the results, as in textual IR; empty: the types that the shape function gives
+  std::vector<std::string> types;
+  // symbols of extents that are known only at run time: nn.extents (ir/SymbolicShapes.h)
+  std::vector<std::string> extents;
 };
 
 /// A graph, or a body of control flow. Values are numbers; a body cannot use the numbers of the outer graph. Every
@@ -37,34 +41,36 @@ public:
   using Value = int32_t;
   static constexpr Value absent = -1;
 
-  /// Begins a graph called `name`, in a new context or in `context`.
+  /// Begins a graph called `name`, in the MLIR context `context` or, if it is null, in a new one.
   explicit GraphBuilder(const std::string &name, mlir::MLIRContext *context = nullptr);
   ~GraphBuilder();
 
-  /// An argument. `type` is the name of an element type ("f32"), or a type of textual IR for a value that is not a
-  /// tensor ("!nn.sequence<tensor<?x5xf32>>"). `dims` are extents: numbers, formulas over symbols ("N", "N*2"), or "?"
-  /// for unknown ones.
+  /// Adds an argument of the graph. `type` is the name of an element type ("f32"), or a type of textual IR for a value
+  /// that is not a tensor ("!nn.sequence<tensor<?x5xf32>>"). `dims` are extents: numbers, formulas over symbols ("N",
+  /// "N*2"), or "?" for unknown extents.
   Value input(const std::string &name, const std::string &type, const std::vector<std::string> &dims,
               const std::string &quantization = "");
-  /// Opens a file of weights in the safetensors format, which replaces the previous file.
+  /// Opens a file of weights in the safetensors format, from which `weight` reads. It replaces the file opened before.
   void openWeights(const std::string &path);
-  /// Adds a weight of the open file. If `type` is "", type and extents come from the file; a type that the format lacks
-  /// is stored as bytes. A second request for a weight returns the same value.
+  /// Adds a weight from the open file. If `type` is "", type and extents come from the file; a type that safetensors
+  /// lacks is stored as bytes. A second request for a weight returns the same value.
   Value weight(const std::string &name, const std::string &type = "", const std::vector<int64_t> &dims = {});
-  /// Adds a constant with a copy of `bytes`: row-major, native byte order.
+  /// Adds a constant with a copy of `bytes`: elements in row-major order and native byte order.
   Value constant(const std::string &name, ElementType type, const std::vector<int64_t> &dims,
                  llvm::ArrayRef<char> bytes);
   Value constant(const std::string &name, mlir::ElementsAttr elements);
-  /// Adds an operator of the dialect nn with operands in the order of its record; absent optional ones are `absent`.
+  /// Adds an operator of the dialect nn with operands in the order of its record; absent optional operands are
+  /// `absent`. Returns the results.
   std::vector<Value> add(const std::string &mnemonic, const std::vector<Value> &operands,
                          const std::vector<BuilderAttribute> &attributes, const OperatorNote &note = {});
-  /// Begins a body for `branch` or `loop`. It takes its arguments with `input` and returns its results with `output`.
-  /// It lives as long as the graph.
+  /// Begins a body for `branch` or `loop`. The body takes its arguments with `input` and returns its results with
+  /// `output`. It lives as long as the graph.
   GraphBuilder &body(const std::string &name);
-  /// Adds nn.if. Both bodies take `captured` as arguments.
+  /// Adds an nn.if and returns its results. Both bodies take `captured` as arguments.
   std::vector<Value> branch(Value condition, const std::vector<Value> &captured, GraphBuilder &thenBody,
                             GraphBuilder &elseBody, const OperatorNote &note = {});
-  /// Adds nn.loop (ir/Nn.td). The first `carried` of `values` are carried, the others captured.
+  /// Adds an nn.loop (ir/Nn.td) and returns its results. The first `carried` of `values` are carried, the others
+  /// captured.
   std::vector<Value> loop(Value tripCount, Value condition, const std::vector<Value> &values, int64_t carried,
                           GraphBuilder &body, const OperatorNote &note = {});
   void output(const std::string &name, Value value, const std::string &quantization = "");
@@ -77,8 +83,8 @@ public:
   /// Replaces the type that the shape function gives the result of an operator by `type`, which may be more or less
   /// precise.
   void retype(Value value, mlir::TensorType type);
-  /// Returns the module with all operators so far, verified. The graph may grow afterwards. Throws Error if it has no
-  /// output.
+  /// Returns the module with all operators added so far, verified. The graph may grow afterwards. Throws Error if the
+  /// graph has no output.
   mlir::ModuleOp finish();
 
 private:
@@ -89,14 +95,14 @@ private:
   mlir::ModuleOp module;
   mlir::func::FuncOp main;
   std::unique_ptr<nn::SymbolicShapes> shapes;
-  std::map<std::pair<std::string, std::string>, Value> weights; // weights by file and name
+  std::map<std::pair<std::string, std::string>, Value> weights; // weights added so far, by file and name
   struct Output {
     std::string name, quantization;
     Value value;
   };
   std::vector<Output> outputs;
   std::vector<std::unique_ptr<GraphBuilder>> bodies;
-  std::map<std::string, mlir::Location> places; // locations of nodes, by name
+  std::map<std::string, mlir::Location> places; // MLIR locations of nodes, by name
   int nodes = 0;
 
   GraphBuilder(GraphBuilder &around, const std::string &name);

@@ -1,4 +1,4 @@
-// Shared by the sources of GraphBuilder.
+// What the sources of GraphBuilder share.
 #pragma once
 
 #include "stage/GraphBuilder.h"
@@ -15,7 +15,7 @@ struct GraphBuilder::Shared {
   std::string weightsPath;
   Safetensors file;
   std::map<std::string, const Safetensors::Entry *> entries;
-  /// Values by number, each with the graph that it belongs to.
+  /// Values of the graph and its bodies by number, each with the graph or body that it belongs to.
   std::vector<std::pair<mlir::Value, const GraphBuilder *>> values;
 };
 

@@ -1,4 +1,4 @@
-// Graphs of tensors with four elements as text, for tests.
+// Textual IR of graphs whose tensors have four elements, for tests.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@ namespace lathe {
 
 class GraphText {
 public:
-  /// Adds an operator with one result and returns the result. `attributes`: "{alpha = 0.1 : f64}".
+  /// Adds an operator with one result to the text and returns the result's name. `attributes`: "{alpha = 0.1 : f64}".
   std::string add(const std::string &op, const std::vector<std::string> &operands, const std::string &name = "",
                   const std::string &attributes = "") {
     std::string list, types, result = "%v" + std::to_string(count++);
@@ -22,7 +22,7 @@ public:
                         name.empty() ? "" : fmt::format(" loc(\"{}\")", name));
     return result;
   }
-  /// Adds a constant and returns it. `elements`: "1.0" for all four, or "[1.0, 2.0, 3.0, 4.0]".
+  /// Adds a constant to the text and returns its name. `elements`: "1.0" for all four, or "[1.0, 2.0, 3.0, 4.0]".
   std::string constant(const std::string &elements) {
     std::string result = "%v" + std::to_string(count++);
     text += fmt::format("{} = nn.constant {{value = dense<{}> : tensor<4xf32>}} : tensor<4xf32>\n", result, elements);

@@ -1,4 +1,4 @@
-// Attributes and small constants as literals of source.
+// Attributes of operators and small constants as literals in staged source.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -14,11 +14,11 @@ struct AttributeLiteral {
   bool isDefault;
 };
 
-/// The attributes of an operator as literals, all of them, in the order of its record.
+/// All attributes of an operator as literals, in the order of the operator's record.
 std::vector<AttributeLiteral> attributeLiterals(mlir::Operation *op);
 
-/// A constant that is readable as a literal: a few integers or booleans, one real, or one element that fills the
-/// extents.
+/// A constant as a literal if it is readable: a few integers or booleans, one real number, or one element that fills
+/// the extents. Nothing for other constants.
 std::optional<ConstantLiteral> constantLiteral(mlir::ElementsAttr elements);
 
 } // namespace lathe::staging

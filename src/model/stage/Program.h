@@ -1,4 +1,4 @@
-// A model as source, independent of the language: functions of statements that call the builder.
+// A model as source, independent of the language (Python or C++): functions of statements that call the builder.
 #pragma once
 
 #include "support/ElementType.h"
@@ -13,11 +13,11 @@
 
 namespace lathe::staging {
 
-/// The value of an attribute.
+/// The value of an attribute in the source.
 using Literal =
     std::variant<int64_t, double, bool, std::string, ElementType, std::vector<int64_t>, std::vector<double>>;
 
-/// True if both lists have equal bits: 0.0 differs from -0.0, and a NaN equals itself.
+/// True if two lists have equal bits: 0.0 differs from -0.0, and a NaN equals itself.
 inline bool sameBits(const std::vector<double> &a, const std::vector<double> &b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double x, double y) { return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y); });
@@ -30,8 +30,8 @@ inline bool sameLiteral(const Literal &a, const Literal &b) {
   return a == b;
 }
 
-/// A constant in the source. Exactly one of `integers` (also booleans) and `reals` is used; a single element fills all
-/// extents.
+/// A constant as a literal in the source. Exactly one of `integers` (also booleans) and `reals` is used; a single
+/// element fills all extents.
 struct ConstantLiteral {
   ElementType type = ElementType::invalid;
   std::vector<int64_t> dims;
@@ -43,23 +43,23 @@ struct ConstantLiteral {
   }
 };
 
-/// An operand of a statement.
+/// An operand of a statement in the source.
 struct Expression {
   enum class Kind {
     absent,
-    variable, // a variable called `text`
-    weight,   // a weight; its name is the prefix of the function, then `text`
-    constant, // `constant`; if `text` is not "", it names the parameter that gives the elements
+    variable, // the variable called `text`
+    weight,   // a weight; its name is the prefix of the function, followed by `text`
+    constant, // the literal `constant`; if `text` is not "", it names the parameter that gives the elements
     list,     // a list of `items`
   };
   Kind kind = Kind::absent;
   std::string text;
-  ConstantLiteral constant = {}; // a constant; for a weight: type and extents if the file lacks the type
+  ConstantLiteral constant = {}; // a literal; for a weight: type and extents if the file lacks the type
   std::vector<Expression> items = {};
 };
 
-/// An attribute of an operator or a parameter of a function. `parameter`, if not "", names the parameter of the
-/// surrounding function that gives the value.
+/// The value of an operator's attribute, or of a function's parameter in a call. `parameter`, if not "", names the
+/// parameter of the surrounding function that gives the value.
 struct Argument {
   std::string name;
   Literal value;
@@ -69,22 +69,23 @@ struct Argument {
 struct Statement {
   enum class Kind { input, output, operation, call, branch, loop };
   Kind kind = Kind::operation;
-  std::vector<std::string> results; // variables that receive the results
-  std::string callee;               // the operator or function that is called
-  /// For an operator: in the order of its record, a variadic operand as a list. For a call: the inputs of the
-  /// function.
+  std::vector<std::string> results; // variables that receive the results of the statement
+  std::string callee;               // name of the operator or function that is called
+  /// Operands of an operator, in the order of its record, a variadic operand as a list; or inputs of the function that
+  /// is called.
   std::vector<Expression> operands;
-  /// For an operator: attributes that differ from the default; for a call: all parameters.
+  /// For an operator: attributes that differ from the default; for a call of a function: all parameters.
   std::vector<Argument> arguments;
-  /// Name of the node (without the prefix), of the input or of the output. For a call: the prefix.
+  /// Name of the node (without the prefix), of the input or of the output. For a call of a function: the prefix.
   std::string name;
-  std::vector<std::string> types, extents; // note for the operator that is built (stage/GraphBuilder.h)
-  std::string type, quantization;          // of an input or an output of the graph
-  std::vector<std::string> dims;           // extents of an input
-  std::vector<std::string> bodies;         // functions that build the bodies
+  // note for the operator that is built (OperatorNote in stage/GraphBuilder.h)
+  std::vector<std::string> types, extents;
+  std::string type, quantization;  // of an input or an output of the graph
+  std::vector<std::string> dims;   // extents of an input of the graph
+  std::vector<std::string> bodies; // names of the functions that build the bodies
   int64_t carried = 0;
 
-  /// A call that is repeated for i from `first` to `end` - 1: its prefix is `name`, i, `nameEnd`. Its only result
+  /// For a call that is repeated for i from `first` to `end` - 1: its prefix is `name`, i, `nameEnd`. Its only result
   /// replaces the variable `results[0]`, which the call also reads.
   int64_t first = 0, end = 0;
   std::string nameEnd = "";
@@ -94,19 +95,20 @@ struct Statement {
 struct Function {
   std::string name, comment;
   std::vector<std::string> inputs;  // variables that the function takes
-  std::vector<Argument> parameters; // parameters; the default is the most frequent value
+  std::vector<Argument> parameters; // parameters; the default of each is its most frequent value
   std::vector<Statement> statements;
-  std::vector<std::string> returned; // variables; a graph returns none, but has outputs
-  bool isGraph = false;              // @main of the model or of a body
+  std::vector<std::string> returned; // variables that the function returns; a graph returns none, but has outputs
+  bool isGraph = false;              // true: the function is @main of the model or of a body
 };
 
-/// Functions come before their callers; the last one builds the model.
+/// A model as source. Functions come before their callers; the last function builds the model.
 struct Program {
   std::string name; // name of the model
   std::vector<Function> functions;
 };
 
-/// Writes the program in Python (C++). `weights`: the name of the file of weights, "" if there is none.
+/// Returns the program as source in Python (C++). `file`: the name of the source file; `weights`: the name of the file
+/// of weights, "" if there is none.
 std::string pythonText(const Program &program, const std::string &file, const std::string &weights);
 std::string cppText(const Program &program, const std::string &file, const std::string &weights);
 

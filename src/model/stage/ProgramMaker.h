@@ -1,4 +1,4 @@
-// Makes the source of a model, as functions and statements.
+// Turns a model into source, as functions and statements.
 #pragma once
 
 #include "stage/Program.h"
@@ -10,11 +10,12 @@ namespace lathe::staging {
 
 struct StagedModel {
   Program program;
-  std::vector<std::pair<std::string, mlir::ElementsAttr>> weights; // weights with their names in the program
+  std::vector<std::pair<std::string, mlir::ElementsAttr>> weights; // weights, with their names in the program
 };
 
-/// Makes the source of a graph: a function for every repeated block (stage/Blocks.h), every body and every scope of
-/// several consecutive operators. `blocks` false: no repeated blocks. Throws Error for a module at kernels level.
+/// Turns a graph into source: a function for every repeated block (stage/Blocks.h), every body and every scope of
+/// several consecutive operators. `blocks` false: repeated blocks get no functions. Throws Error for a module at
+/// kernels level.
 StagedModel stageModel(mlir::ModuleOp module, bool blocks = true);
 
 } // namespace lathe::staging

@@ -1,12 +1,12 @@
-// Turns repeated calls in the source of a model into loops.
+// Turns repeated calls of a function in staged source into loops.
 #pragma once
 
 #include "stage/Program.h"
 
 namespace lathe::staging {
 
-/// Replaces consecutive calls by one repeated statement, if they differ in a number of their prefix ("layer3.1.",
-/// "layer3.2.", ...) and each passes a value to the next one.
+/// Replaces consecutive calls in `function` by one repeated statement, if they differ only in a number in their prefix
+/// ("layer3.1.", "layer3.2.", ...) and each call passes a value to the next one.
 void repeatCalls(Function &function);
 
 } // namespace lathe::staging

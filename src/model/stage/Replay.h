@@ -1,4 +1,4 @@
-// Finds types that the source must state, because the builder does not infer them.
+// Finds the result types that staged source must state, because the builder does not infer them.
 #pragma once
 
 #include "stage/GraphBuilder.h"
@@ -7,14 +7,15 @@
 
 namespace lathe::staging {
 
-/// Builds the graph again, with bodies. Returns the result types of each operator for which the builder infers other
-/// types. Throws Error for a module at kernels level, and for an operator that the builder refuses.
+/// Builds the graph of `module` again, with bodies. Returns the result types of each operator for which the builder
+/// infers other types than the graph has. Throws Error for a module at kernels level, and for an operator that the
+/// builder refuses.
 llvm::DenseMap<mlir::Operation *, std::vector<std::string>> typesToState(mlir::ModuleOp module);
 
-/// Extents of argument `argument` of `function` as the builder takes them: "?" for an unknown extent.
+/// Extents of the argument number `argument` of `function`, as texts for the builder: "?" for an unknown extent.
 std::vector<std::string> extentTexts(mlir::func::FuncOp function, unsigned argument);
 
-/// The attribute nn.extents of an operator (ir/SymbolicShapes.h); empty if there is none.
+/// The symbols in the attribute nn.extents of an operator (ir/SymbolicShapes.h); empty if it has none.
 std::vector<std::string> extentsOf(mlir::Operation *op);
 
 } // namespace lathe::staging

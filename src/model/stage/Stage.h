@@ -10,8 +10,8 @@
 namespace lathe {
 
 struct StageReport {
-  std::string source;  // path of the source
-  std::string weights; // path of the weights; "" if there are none
+  std::string source;  // path of the written source
+  std::string weights; // path of the written file of weights; "" if there are no weights
   size_t lines = 0, functions = 0, weightCount = 0;
   uint64_t weightBytes = 0;
 };

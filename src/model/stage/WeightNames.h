@@ -1,4 +1,4 @@
-// Names of the weights in the file beside the source.
+// Names of the weights in the file of weights beside staged source.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
@@ -11,14 +11,14 @@ namespace lathe::staging {
 
 class WeightNames {
 public:
-  /// True if `name` is free, or if these elements have it already.
+  /// True if `name` is free, or if it already stands for these elements.
   bool fits(const std::string &name, mlir::ElementsAttr elements) const {
     auto found = byName.find(name);
     if (name == "__metadata__") // safetensors uses this name itself
       return false;
     return found == byName.end() || found->second == elements;
   }
-  /// Gives the elements the name `name`, for which `fits` is true.
+  /// Gives the name `name` to these elements. `fits` must be true for them.
   void take(const std::string &name, mlir::ElementsAttr elements) {
     if (byName.emplace(name, elements).second)
       order.emplace_back(name, elements);

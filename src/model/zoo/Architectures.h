@@ -1,4 +1,4 @@
-// One function per family of architectures; each returns the result of the network.
+// Functions that build the architectures of the zoo, one per family; each returns the result of the network.
 #pragma once
 
 #include "zoo/Network.h"
@@ -21,12 +21,12 @@ Signal efficientnetB0(Network &n); // Tan, Le 2019, arXiv:1905.11946
 Signal shufflenetV2(Network &n);   // Ma et al. 2018, arXiv:1807.11164 (1.0x)
 Signal vitB16(Network &n);         // Dosovitskiy et al. 2020, arXiv:2010.11929
 Signal unet(Network &n);           // Ronneberger et al. 2015, arXiv:1505.04597
-Signal twoLayerLstm(Network &n);   // two LSTM layers; see Recurrent.cpp
+Signal twoLayerLstm(Network &n);   // a network of two LSTM layers; see Recurrent.cpp
 Signal bertBase(Network &n);       // Devlin et al. 2018, arXiv:1810.04805
 /// GPT-2 small (Radford et al. 2019). `whole` reads a whole sequence, `past` one token after a past of known length,
 /// `decoder` one token after a past of any length P; `decoder` also returns the most likely next token.
 enum class Gpt2Form { whole, past, decoder };
 Signal gpt2Small(Network &n, Gpt2Form form);
-Signal rcnnCtcOcr(Network &n); // a text-line reader; see Ocr.cpp
+Signal rcnnCtcOcr(Network &n); // a recurrent network that reads a line of text; see Ocr.cpp
 
 } // namespace lathe::zoo

@@ -1,4 +1,4 @@
-// Builder for architectures: layers with names and seeded weights.
+// Builder for the architectures of the zoo: layers with names and seeded random weights.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -15,7 +15,7 @@ namespace lathe::zoo {
 struct Signal {
   mlir::Value value;
   double mean = 0, variance = 1;
-  double moment() const { return mean * mean + variance; } // E[x^2]
+  double moment() const { return mean * mean + variance; } // second moment: E[x^2]
 
   int64_t channels() const;
   int64_t extent(unsigned axis) const; // extent of an axis in the type of the value
@@ -27,7 +27,7 @@ enum class Activation { none, relu, relu6, hardSwish, hardSigmoid, sigmoid, silu
 struct ConvOptions {
   std::array<int64_t, 2> kernel = {1, 1};
   std::array<int64_t, 2> stride = {1, 1};
-  std::array<int64_t, 2> pad = {0, 0}; // symmetric, height and width
+  std::array<int64_t, 2> pad = {0, 0}; // padding of height and width, the same on both sides
   int64_t group = 1;
   bool bias = true;
 
@@ -57,19 +57,19 @@ public:
     readsSequence = true;
     return options.sequence ? options.sequence : byDefault;
   }
-  bool readsSequence = false; // true once sequence() was called
+  bool readsSequence = false; // true if sequence() was called
   /// Adds a result of the model, after the result that the architecture's function returns.
   void alsoReturn(const std::string &name, mlir::Value value) { others.emplace_back(name, value); }
-  /// Ends the function with `results` and the results of alsoReturn, and returns the module.
+  /// Ends the function @main with `results` and the results of alsoReturn, and returns the module.
   mlir::OwningOpRef<mlir::ModuleOp> finish(llvm::ArrayRef<Signal> results, llvm::ArrayRef<std::string> names);
 
   Signal conv(Signal x, int64_t outChannels, const ConvOptions &options, const std::string &name);
-  /// A transposed convolution with kernel and stride `factor`: multiplies height and width by `factor`; each output
-  /// element depends on one input position.
+  /// Adds a transposed convolution with kernel and stride `factor`, which multiplies height and width by `factor`;
+  /// each output element depends on one input position.
   Signal convTranspose(Signal x, int64_t outChannels, int64_t factor, const std::string &name);
-  /// A batch normalisation. `gain` scales its output; it is below one for the last layer of a residual branch.
+  /// Adds a batch normalisation. `gain` scales its output; it is below one for the last layer of a residual branch.
   Signal batchNorm(Signal x, const std::string &name, double gain = 1);
-  /// A convolution without bias, a batch normalisation and an activation: the unit of most networks after 2014.
+  /// Adds a convolution without bias, a batch normalisation and an activation: the usual layer of networks after 2014.
   Signal unit(Signal x, int64_t outChannels, ConvOptions options, Activation activation, const std::string &name,
               double gain = 1);
   Signal activate(Signal x, Activation activation, const std::string &name);
@@ -81,14 +81,14 @@ public:
                  const std::string &name, bool ceilMode = false);
   Signal averagePool(Signal x, std::array<int64_t, 2> kernel, std::array<int64_t, 2> stride, std::array<int64_t, 2> pad,
                      const std::string &name, bool countIncludePad = true);
-  Signal globalAveragePool(Signal x, const std::string &name); // batch x C x 1 x 1
-  Signal flatten(Signal x, const std::string &name);           // batch x rest
+  Signal globalAveragePool(Signal x, const std::string &name); // result: batch x C x 1 x 1
+  Signal flatten(Signal x, const std::string &name);           // result: batch x all other elements
   Signal lrn(Signal x, int64_t size, double alpha, double beta, double bias, const std::string &name);
   Signal add(Signal x, Signal y, const std::string &name);
   Signal multiply(Signal x, Signal y, const std::string &name);
-  Signal concat(llvm::ArrayRef<Signal> parts, const std::string &name); // along channels
+  Signal concat(llvm::ArrayRef<Signal> parts, const std::string &name); // concatenates along the channels
   std::vector<Signal> split(Signal x, std::vector<int64_t> sizes, const std::string &name, int64_t axis = 1);
-  /// Interleaves the channels of `groups` groups (ShuffleNet): reshape, transpose, reshape.
+  /// Adds operators that interleave the channels of `groups` groups (ShuffleNet): reshape, transpose, reshape.
   Signal channelShuffle(Signal x, int64_t groups, const std::string &name);
   Signal reshape(Signal x, std::vector<int64_t> shape, const std::string &name);
   Signal transpose(Signal x, std::vector<int64_t> perm, const std::string &name);
@@ -97,24 +97,24 @@ public:
   Signal matmul(Signal x, Signal y, const std::string &name); // multiplies the matrices of the last two axes
   Signal scale(Signal x, double factor, const std::string &name);
   Signal joined(llvm::ArrayRef<Signal> parts, int64_t axis, const std::string &name); // concat along any axis
-  /// Selects position `index` along `axis` and removes the axis.
+  /// Adds operators that select position `index` along `axis` and remove the axis.
   Signal pick(Signal x, int64_t axis, int64_t index, const std::string &name);
   /// Adds a weight tensor that belongs to no layer, such as an embedding of positions.
   Signal parameter(std::vector<int64_t> dims, double deviation, const std::string &name);
-  /// Repeats x, whose first extent is 1, for each image of the batch of `like`.
+  /// Adds operators that repeat x, whose first extent is 1, for each image of the batch of `like`.
   Signal forEachImage(Signal x, Signal like, const std::string &name);
 
-  /// Multiplies the last axis by a weight and adds a bias, for tensors of any rank, as exporters
-  /// write it: MatMul and Add.
+  /// Adds a product of the last axis with a weight matrix, plus a bias, for tensors of any rank, as exporters write
+  /// it: MatMul and Add.
   Signal linear(Signal x, int64_t outFeatures, const std::string &name, double gain = 1);
-  /// An LSTM layer. x is steps x batch x features; the result is steps x 1 x batch x hidden.
+  /// Adds an LSTM layer. x is steps x batch x features; the result is steps x 1 x batch x hidden.
   Signal lstm(Signal x, int64_t hidden, const std::string &name);
 
-  /// Adds any operator with one result. Locations name it `onnxOp`.
+  /// Adds any nn operator with one result. Its location names the ONNX operator `onnxOp`.
   mlir::Value apply(const char *mnemonic, const char *onnxOp, llvm::ArrayRef<mlir::Value> operands, Attrs &&attrs,
                     const std::string &name);
-  /// Adds a constant: `mean` + `deviation` * noise with a nearly normal distribution. It depends only on the seed and
-  /// the name.
+  /// Adds a constant of random numbers: `mean` + `deviation` * noise with a nearly normal distribution. The noise
+  /// depends only on the seed and the name.
   mlir::Value noise(const std::string &name, std::vector<int64_t> dims, double mean, double deviation);
   mlir::Value scalar(double value, const std::string &name);
   mlir::Value integers(std::vector<int64_t> dims, const std::vector<int64_t> &values, const std::string &name);

@@ -8,7 +8,7 @@ namespace lathe {
 
 enum class DeviceKind { host };
 
-/// The text of a kind in packages and messages: "host".
+/// The text of a device kind in packages and messages: "host".
 constexpr std::string_view name(DeviceKind) { return "host"; }
 
 /// The device kind named `text`; empty if this version does not know it.

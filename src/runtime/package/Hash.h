@@ -10,7 +10,8 @@
 
 namespace lathe::package {
 
-/// Hashes all bytes given to `update`, in order. The division into calls does not matter.
+/// Computes the XXH3-64 hash of all bytes given to `update`, in order. The division of the bytes into calls does not
+/// matter.
 class Hasher {
 public:
   Hasher();
@@ -27,7 +28,8 @@ private:
 
 uint64_t hash(const void *data, size_t bytes);
 
-/// Starts the computation of Header::hash with the facts of the header (from format 9 on) and the section table.
+/// Starts the computation of Header::hash: adds the fields of the header (from format 9 on) and the section table to
+/// `hasher`.
 void hashTables(Hasher &hasher, Header header, std::span<const Section> sections);
 
 } // namespace lathe::package

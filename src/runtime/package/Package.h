@@ -23,7 +23,7 @@ inline constexpr char magic[8] = {'L', 'A', 'T', 'H', 'E', 'P', 'K', 'G'};
 /// 5: costs of image loops, 6: rules of bodies, 7: element ranges of indices, 8: outputs that grow in place, 9: places,
 /// waits, devices and memory spaces, and a hash that covers the header.
 inline constexpr uint32_t formatVersion = 9;
-inline constexpr uint32_t oldestFormat = 8;         // oldest format version that the loader reads
+inline constexpr uint32_t oldestFormat = 8;         // oldest version of the format that the loader reads
 inline constexpr uint64_t sectionAlignment = 16384; // a multiple of the page size of every supported machine
 inline constexpr uint64_t constantAlignment = 64;
 
@@ -52,60 +52,59 @@ struct Section {
 };
 static_assert(sizeof(Section) == 128 && std::is_trivially_copyable_v<Section>);
 
-/// Beginning of a code section. One entry offset (uint64_t, from the start of the section) per
-/// kernel follows, in order of plan and kernel, then position-independent code with its read-only
-/// data. The code imports nothing and needs no relocation; it is mapped in place, readable and
-/// executable.
+/// Beginning of a code section. An entry offset (uint64_t, from the start of the section) for each kernel follows, in
+/// order of plan and kernel, then position-independent code with its read-only data. The code imports nothing and
+/// needs no relocation; it is mapped in place, readable and executable.
 struct CodePrefix {
   uint32_t kernelCount;
   uint32_t reserved;
 };
 
-/// CPU features that code may require, by bit. Names are LLVM's ("avx512f"); the architecture is a
-/// feature, too. Append only: packages store the numbers.
+/// CPU features that the code in a package may require, with the number of their bit. Names are LLVM's ("avx512f");
+/// the architecture is a feature, too. Append only: packages store the numbers.
 // clang-format off: a feature a line
-#define LATHE_CPU_FEATURES(X) \
-  X(0, x86_64, "x86_64") \
-  X(1, avx, "avx") \
-  X(2, avx2, "avx2") \
-  X(3, fma, "fma") \
-  X(4, f16c, "f16c") \
-  X(5, bmi2, "bmi2") \
-  X(6, avx512f, "avx512f") \
-  X(7, avx512bw, "avx512bw") \
-  X(8, avx512dq, "avx512dq") \
-  X(9, avx512vl, "avx512vl") \
-  X(10, avx512cd, "avx512cd") \
-  X(11, avx512vnni, "avx512vnni") \
-  X(12, avx512bf16, "avx512bf16") \
-  X(13, avxvnni, "avxvnni") \
-  X(14, sse42, "sse4.2") \
-  X(15, bmi, "bmi") \
-  X(16, lzcnt, "lzcnt") \
-  X(17, movbe, "movbe") \
-  X(18, popcnt, "popcnt") \
-  X(19, avx512ifma, "avx512ifma") \
-  X(20, avx512vbmi, "avx512vbmi") \
-  X(21, avx512vbmi2, "avx512vbmi2") \
-  X(22, avx512bitalg, "avx512bitalg") \
-  X(23, avx512vpopcntdq, "avx512vpopcntdq") \
-  X(24, gfni, "gfni") \
-  X(25, vaes, "vaes") \
-  X(26, vpclmulqdq, "vpclmulqdq") \
-  X(27, amxtile, "amx-tile") \
-  X(28, amxint8, "amx-int8") \
-  X(29, amxbf16, "amx-bf16") \
-  X(30, avx512fp16, "avx512fp16") \
-  X(31, avx512vp2intersect, "avx512vp2intersect") \
-  X(40, aarch64, "aarch64") \
-  X(41, neon, "neon") \
-  X(42, dotprod, "dotprod") \
-  X(43, i8mm, "i8mm") \
-  X(44, bf16, "bf16") \
-  X(45, fullfp16, "fullfp16") \
-  X(46, sve, "sve") \
-  X(47, sve2, "sve2") \
-  X(56, riscv64, "riscv64") \
+#define LATHE_CPU_FEATURES(X)                                                                                          \
+  X(0, x86_64, "x86_64")                                                                                               \
+  X(1, avx, "avx")                                                                                                     \
+  X(2, avx2, "avx2")                                                                                                   \
+  X(3, fma, "fma")                                                                                                     \
+  X(4, f16c, "f16c")                                                                                                   \
+  X(5, bmi2, "bmi2")                                                                                                   \
+  X(6, avx512f, "avx512f")                                                                                             \
+  X(7, avx512bw, "avx512bw")                                                                                           \
+  X(8, avx512dq, "avx512dq")                                                                                           \
+  X(9, avx512vl, "avx512vl")                                                                                           \
+  X(10, avx512cd, "avx512cd")                                                                                          \
+  X(11, avx512vnni, "avx512vnni")                                                                                      \
+  X(12, avx512bf16, "avx512bf16")                                                                                      \
+  X(13, avxvnni, "avxvnni")                                                                                            \
+  X(14, sse42, "sse4.2")                                                                                               \
+  X(15, bmi, "bmi")                                                                                                    \
+  X(16, lzcnt, "lzcnt")                                                                                                \
+  X(17, movbe, "movbe")                                                                                                \
+  X(18, popcnt, "popcnt")                                                                                              \
+  X(19, avx512ifma, "avx512ifma")                                                                                      \
+  X(20, avx512vbmi, "avx512vbmi")                                                                                      \
+  X(21, avx512vbmi2, "avx512vbmi2")                                                                                    \
+  X(22, avx512bitalg, "avx512bitalg")                                                                                  \
+  X(23, avx512vpopcntdq, "avx512vpopcntdq")                                                                            \
+  X(24, gfni, "gfni")                                                                                                  \
+  X(25, vaes, "vaes")                                                                                                  \
+  X(26, vpclmulqdq, "vpclmulqdq")                                                                                      \
+  X(27, amxtile, "amx-tile")                                                                                           \
+  X(28, amxint8, "amx-int8")                                                                                           \
+  X(29, amxbf16, "amx-bf16")                                                                                           \
+  X(30, avx512fp16, "avx512fp16")                                                                                      \
+  X(31, avx512vp2intersect, "avx512vp2intersect")                                                                      \
+  X(40, aarch64, "aarch64")                                                                                            \
+  X(41, neon, "neon")                                                                                                  \
+  X(42, dotprod, "dotprod")                                                                                            \
+  X(43, i8mm, "i8mm")                                                                                                  \
+  X(44, bf16, "bf16")                                                                                                  \
+  X(45, fullfp16, "fullfp16")                                                                                          \
+  X(46, sve, "sve")                                                                                                    \
+  X(47, sve2, "sve2")                                                                                                  \
+  X(56, riscv64, "riscv64")                                                                                            \
   X(57, rvv, "v")
 // clang-format on
 
@@ -116,9 +115,9 @@ enum class CpuFeature : uint32_t {
 };
 
 inline uint64_t featureBit(CpuFeature feature) { return uint64_t(1) << static_cast<uint32_t>(feature); }
-/// Names of the features in `bits` for messages: "avx2 fma ...".
+/// Names of the CPU features in `bits` for messages: "avx2 fma ...".
 std::string featureNames(uint64_t bits);
-/// Bits of the given LLVM feature names. Unknown names are ignored.
+/// Bits of the CPU features with the given LLVM names. Unknown names are ignored.
 uint64_t featureBits(const std::vector<std::string> &llvmNames);
 
 } // namespace lathe::package

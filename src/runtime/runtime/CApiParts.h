@@ -1,4 +1,4 @@
-// Shared by the files of the C API. No exception crosses the API's boundary.
+// What the files of the runtime's C API share. No exception crosses the API's boundary.
 #pragma once
 
 #include "lathe/runtime.h"
@@ -11,7 +11,7 @@
 
 namespace lathe::runtime {
 
-/// Texts and extents of a port in the form to which the C structures point.
+/// Texts and extents of a model's port in the form to which the C structures point.
 struct PortTexts {
   std::vector<int64_t> dims;
   std::vector<std::string> texts;
@@ -37,7 +37,8 @@ template <class... Args> void expect(bool condition, fmt::format_string<Args...>
     throw ArgumentError{fmt::format(format, std::forward<Args>(args)...)};
 }
 
-/// Runs `body`. An exception becomes a status and this thread's message.
+/// Runs `body`, the code of a C function. An exception becomes a status code, and its text the message of this thread
+/// (lastError).
 template <class Body> lathe_status guarded(const Body &body) noexcept {
   lathe_status status = LATHE_OK;
   try {
@@ -66,8 +67,8 @@ template <class Body> lathe_status guarded(const Body &body) noexcept {
   return status;
 }
 
-/// Copies a structure of the caller, whose version may be older (shorter) or newer (longer) than this library. Members
-/// that an older structure does not have are zero.
+/// Copies a C structure of the caller, whose version may be older (shorter) or newer (longer) than this library.
+/// Members that an older structure does not have are zero.
 template <class T> T readStruct(const T *given, size_t least, const char *what) {
   expect(given != nullptr, "{} is null", what);
   expect(given->struct_size >= least, "{}: struct_size is {}, expected at least {}", what, given->struct_size, least);
@@ -76,7 +77,7 @@ template <class T> T readStruct(const T *given, size_t least, const char *what) 
   return result;
 }
 
-/// Writes as many bytes of `value` as the caller's structure has room for.
+/// Writes `value` to the caller's C structure, as many bytes as that structure has room for.
 template <class T> void writeStruct(T *target, T value, size_t least, const char *what) {
   expect(target != nullptr, "{} is null", what);
   size_t size = target->struct_size;
@@ -113,9 +114,9 @@ struct lathe_context {
 
 namespace lathe::runtime {
 
-/// Returns the caller's tensor without a copy of its numbers; strings are copied. Throws ArgumentError.
+/// Returns the caller's C tensor as a Tensor, without a copy of its numbers; strings are copied. Throws ArgumentError.
 Tensor toTensor(const lathe_tensor *given);
-/// Describes tensor `element` of output `index` to the caller.
+/// Describes `tensor`, which is number `element` of output `index`, to the caller in the C structure `out`.
 void giveTensor(lathe_context &context, size_t index, size_t element, const Tensor &tensor, lathe_tensor *out);
 
 } // namespace lathe::runtime

@@ -16,35 +16,37 @@
 
 namespace lathe::runtime {
 
-/// Thrown by a run that Context::cancel has ended.
+/// Error of a run that Context::cancel has ended.
 class Cancelled : public Error {
 public:
   using Error::Error;
 };
 
 struct ContextOptions {
-  int threads = 1; // number of slots, the calling thread included; 0: as many as the process may use processors
+  // number of threads that compute, the calling thread included; 0: as many as the process may use processors
+  int threads = 1;
 };
 
-/// Description and cost of one instruction of the plan, for the extents that are bound now. Strings and spans live as
-/// long as the model.
+/// Description and cost of one instruction of the plan, for the extents that are bound now. Its strings and spans live
+/// as long as the model.
 struct InstructionInfo {
   const char *kind = ""; // kind of the instruction: "kernel", "reference", "compute_shape", "if", "loop"
   std::string_view name; // name of the kernel, or operator of the reference
   std::string_view family, shapes, schedule; // only for kernels; "" for other instructions
   std::span<const std::string> nodes;        // source nodes that the instruction computes
   double flops = 0, bytes = 0; // only for kernels; 0 for other instructions, and while extents are unknown
-  /// Values that the instruction writes. An alias counts as the value that owns its bytes. For a kernel: the
-  /// non-constant buffers that no earlier instruction wrote.
+  /// Values of the plan that the instruction writes. An alias counts as the value that owns its bytes. For a kernel:
+  /// the non-constant buffers that no earlier instruction wrote.
   std::vector<uint32_t> outputs;
   std::string_view origin; // only for kernels: source of the schedule
   /// Only for kernels: core cycles of one run on Model::plannedThreads() threads, predicted when the package was
   /// compiled. 0: there is no prediction, or none for the extents that are bound now.
   double predictedCycles = 0;
-  /// Only for kernels: runs in an image loop, with its neighbours on one image before the next.
+  /// Only for kernels: true if the kernel runs in an image loop, which runs several kernels on one image before the
+  /// next image.
   bool imageByImage = false;
-  /// Values that the instruction itself reads, constants included. For an If or a Loop: the condition, the number of
-  /// iterations and the carried values before the first one.
+  /// Values that the instruction itself reads, including constants. For an If or a Loop: the condition, the number of
+  /// iterations and the carried values before the first iteration.
   std::vector<uint32_t> inputs = {};
 };
 
@@ -52,7 +54,7 @@ struct InstructionInfo {
 /// until the data exists.
 struct ValuePlace {
   std::vector<int64_t> dims;     // logical extents
-  int64_t bytes = 0, offset = 0; // size in memory; offset in the value that owns the bytes
+  int64_t bytes = 0, offset = 0; // size in memory; offset in the value that owns the bytes; both in bytes
 };
 
 /// Begin and end of one execution of one instruction, in monotonic nanoseconds. For an instruction that a loop runs
@@ -62,8 +64,8 @@ struct InstructionTime {
   uint64_t begin, end;
 };
 
-/// Times of one profiled run. Times of instructions inside loops and branches are also part of the time of the If or
-/// Loop.
+/// Times of one profiled run. The times of instructions inside loops and branches are also part of the time of the
+/// instruction If or Loop.
 struct RunProfile {
   uint64_t begin = 0, end = 0; // begin and end of the whole run in nanoseconds
   std::vector<InstructionTime> times;
@@ -71,7 +73,7 @@ struct RunProfile {
   uint64_t overhead = 0;
 };
 
-/// An instruction of the entry block with its time. Rows are in order of execution.
+/// An instruction of the plan's entry block with its time in a profiled run. Rows are in order of execution.
 struct ProfileRow {
   InstructionInfo info;
   uint32_t instruction = 0;
@@ -83,25 +85,25 @@ struct ProfileRow {
 struct TracedCall {
   enum class Kind {
     instruction,
-    body,  // one run of a body of an If or a Loop; `detail`: its index in Plan::blocks
+    body,  // one run of a body of an If or a Loop; `detail`: the body's index in Plan::blocks
     images // an image loop, which runs the kernels from `instruction` to `detail` image by image
   };
   Kind kind = Kind::instruction;
   uint32_t instruction = 0, detail = 0;
-  uint32_t iteration = 0; // a body of a Loop: number of the iteration in which it ran, from 0
+  uint32_t iteration = 0; // for a body of a Loop: number of the iteration in which it ran, from 0
   uint64_t begin = 0, end = 0;
 };
 
-/// The time that one slot took for its share of one kernel call, or of one parallel loop of a reference.
+/// The time that one slot (thread) took for its share of one kernel call, or of one parallel loop of a reference.
 struct SlotTime {
   uint32_t instruction = 0;
   uint64_t begin = 0, end = 0;
 };
 
-/// One track of a trace: its first events, and the number of later events, which are not kept.
+/// A list of events in a trace: the first events, and the number of later events, which are not kept.
 template <class Event> struct alignas(64) TraceTrack { // aligned so that no two slots write the same cache line
   std::vector<Event> events;
-  uint64_t leftOut = 0; // events that came when the track was full
+  uint64_t leftOut = 0; // number of events that came when the track was full
 
   void add(const Event &event, size_t most) {
     if (events.size() < most)
@@ -111,11 +113,11 @@ template <class Event> struct alignas(64) TraceTrack { // aligned so that no two
   }
 };
 
-/// All executions in one run. In `calls`, a kernel inside `images` has the sum of its times over all images, and these
-/// kernels appear one after the other; `shares` has the real times.
+/// All executions in one traced run. In `calls`, a kernel inside an image loop has the sum of its times over all
+/// images, and the kernels of the loop appear one after the other; `shares` has the real times.
 struct RunTrace {
   TraceTrack<TracedCall> calls;             // executions in the order in which they ended
-  std::vector<TraceTrack<SlotTime>> shares; // shares of kernel calls, one track for each slot, in the order of time
+  std::vector<TraceTrack<SlotTime>> shares; // shares of kernel calls in the order of time, one track for each slot
 };
 
 struct RunOptions {
@@ -125,18 +127,18 @@ struct RunOptions {
   /// events are only counted. One event for each instruction of the entry block is kept beyond this limit.
   size_t traceLimit = 1000000;
   int64_t until = -1; // number of the last instruction to run; outputs of later instructions are undefined. -1: run all
-  /// Called after each instruction; it may call `Context::readValue` for the outputs of the
-  /// instruction. Slows the run down.
+  /// Called after each instruction of the run; it may call `Context::readValue` for the outputs of the instruction.
+  /// Slows the run down.
   std::function<void(uint32_t instruction)> observe = {};
 };
 
 struct MemoryUse {
-  uint64_t arenaBytes = 0; // planned temporaries and scratch
-  uint64_t liveBytes = 0;  // largest sum of temporaries alive at once; no arena can be smaller
-  /// Largest scratch of a call for all slots; part of the arena unless its size depends on data.
+  uint64_t arenaBytes = 0; // planned temporary values and scratch memory
+  uint64_t liveBytes = 0;  // largest sum of temporary values alive at once; no arena can be smaller
+  /// Largest scratch memory of a kernel call for all slots; part of the arena unless its size depends on data.
   uint64_t scratchBytes = 0;
-  uint64_t outputBytes = 0;   // outputs owned by the runtime
-  uint64_t copiedBytes = 0;   // copies of unaligned inputs, and values with data-dependent extents
+  uint64_t outputBytes = 0;   // output buffers that the runtime owns
+  uint64_t copiedBytes = 0;   // copies of unaligned inputs, and values whose extents depend on data
   uint64_t constantBytes = 0; // constants, mapped and shared by all contexts of the model
   uint64_t stateBytes = 0;    // states kept between runs; states that grow in place count with their full room
 };
@@ -151,12 +153,12 @@ public:
   const Model &model() const;
   int threads() const;
 
-  /// Binds an input. The value is used in place unless it is not aligned to its element size:
-  /// shared or borrowed storage must stay valid and unchanged until the run ends. Throws Error:
-  /// "m.lathe: input 'data': expected f32 Nx3x224x224, got f32 1x3x299x299".
+  /// Binds the model's input `index` to `value`. The value is used in place unless it is not aligned to its element
+  /// size: shared or borrowed storage must stay valid and unchanged until the run ends. Throws Error: "m.lathe: input
+  /// 'data': expected f32 Nx3x224x224, got f32 1x3x299x299".
   void setInput(size_t index, Value value);
-  /// Makes an output use the memory of `tensor`. Type and extents must equal the output's. An undefined tensor selects
-  /// the runtime's own buffer again.
+  /// Makes the model's output `index` use the memory of `tensor`. Type and extents must equal the output's. An
+  /// undefined tensor selects the runtime's own buffer again.
   void setOutput(size_t index, Tensor tensor);
 
   /// Makes output `output` of each run the input `input` of the next run, without a copy: a state of the context. The
@@ -167,8 +169,8 @@ public:
   /// `max`, input and output swap their memory after each run, or share it if Plan::overwrites lists them. A run that
   /// fails leaves all states unchanged, except elements that it has already overwritten.
   void keepState(size_t input, size_t output, int64_t max = 0);
-  /// Makes the next run start all states from their first values again. setInput on a state starts this state with a
-  /// given value.
+  /// Makes the next run start all states from their first values again. setInput on the input of a state restarts only
+  /// this state, with the value given.
   void resetStates();
   /// Returns the value that the next run reads as input `index`; a copy if the input is a state that grows in place or
   /// is overwritten. All other inputs must be set.
@@ -178,17 +180,19 @@ public:
 
   void run(const RunOptions &options = {});
 
-  /// Ends the run in progress: at its next instruction, iteration of a loop or image it throws Cancelled. If no run is
-  /// in progress, or the run is past its last instruction, the next run throws before its first instruction. The run
-  /// that throws clears the request, so later runs are not affected. Safe in any thread and in signal handlers.
+  /// Ends the run in progress: at its next instruction, iteration of a loop or image, the run throws Cancelled. If no
+  /// run is in progress, or the run is past its last instruction, the next run throws before its first instruction.
+  /// The run that throws clears the request, so later runs are not affected. Safe in any thread and in signal
+  /// handlers.
   void cancel() noexcept;
-  /// Clears a request to cancel that has not ended a run yet.
+  /// Clears a request to cancel (`cancel`) that has not ended a run yet.
   void resetCancel() noexcept;
-  /// Before a request ends a run, the run's thread calls `check` with `data`. If `check` returns 0, the request is
-  /// cleared and the run goes on. `check` must not use the context. Null: requests always end runs.
+  /// Sets a function that is asked before a request to cancel ends a run: the run's thread calls `check` with `data`.
+  /// If `check` returns 0, the request is cleared and the run goes on. `check` must not use the context. Null:
+  /// requests always end runs.
   void setCancelCheck(int (*check)(void *data), void *data);
 
-  /// Binds the inputs, runs, and returns copies of the outputs.
+  /// Binds the inputs, runs the model, and returns copies of the outputs.
   std::vector<Value> run(std::span<const Value> inputs);
 
   /// Returns output `index` of the last run. It is valid until the next run, or until an input with other extents is
@@ -200,7 +204,7 @@ public:
 
   /// Profile of the last run with RunOptions::profile.
   const RunProfile &profile() const;
-  /// Trace of the last run that had RunOptions::trace.
+  /// Trace of the last run with RunOptions::trace.
   const RunTrace &trace() const;
   /// The profile of the last run as one row per instruction of the entry block. The times of the rows and
   /// `profile().overhead` add up to the whole run.
@@ -211,7 +215,7 @@ public:
   InstructionInfo instruction(size_t index) const;
   MemoryUse memory() const;
 
-  /// The plan of the model that is in use for the extents bound now. Extents must be bound.
+  /// The plan of the model that is used for the extents bound now. Throws Error if extents are not bound.
   const Plan &plan() const;
   ValuePlace place(uint32_t value) const;
   /// Returns a copy of a value of the plan in row-major order. Valid only while the value's bytes

@@ -1,4 +1,4 @@
-// Features of this CPU, and the floating-point mode of kernels.
+// Features of this CPU, and the floating-point mode in which kernels run.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace lathe::runtime {
 
-/// Bits of package::CpuFeature that this CPU has and the operating system enables.
+/// Bits of package::CpuFeature for features that this CPU has and the operating system enables.
 uint64_t cpuFeatures();
 
-/// Number of CPUs this process may run on.
+/// Number of CPUs on which this process may run.
 int availableCpus();
 
-/// Makes the scheduler move `thread` away from this thread's CPU, if it may run on others. Its CPU
+/// Makes the scheduler move `thread` away from the calling thread's CPU, if `thread` may run on others. Its CPU
 /// affinity is unchanged afterwards.
 void moveOffThisCpu(pthread_t thread);
 

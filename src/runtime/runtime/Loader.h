@@ -1,4 +1,4 @@
-// Reads a package from a file or from memory. Everything is checked before anything is mapped.
+// Reads a package from a file or from memory. Checks everything before it maps anything.
 #pragma once
 
 #include "package/Package.h"
@@ -23,7 +23,7 @@ public:
   ~Mapping();
   char *data() const { return static_cast<char *>(address); }
   size_t bytes() const { return length; }
-  /// Allocates anonymous zeroed pages. Throws Error with `what` when memory is exhausted.
+  /// Maps `bytes` of anonymous zeroed pages. Throws Error with `what` when memory is exhausted.
   static Mapping allocate(size_t bytes, const std::string &what);
 
 private:
@@ -32,12 +32,12 @@ private:
 };
 
 struct LoadedPackage {
-  std::vector<char> plan;          // bytes of the plan section; the hash is checked, but nothing is decoded
-  std::span<const char> constants; // the constants, in `constantPages` or in the caller's memory
+  std::vector<char> plan;          // bytes of the plan section; its hash is checked, but nothing is decoded
+  std::span<const char> constants; // the constants of the package, in `constantPages` or in the caller's memory
   Mapping constantPages;
   std::shared_ptr<const void> keepAlive;
-  ExecutableCode code;                 // code of all kernels; empty if the package has none
-  std::vector<uint64_t> entries;       // offset of each kernel in `code`
+  ExecutableCode code;                 // machine code of all kernels; empty if the package has none
+  std::vector<uint64_t> entries;       // byte offset of each kernel in `code`
   std::string target;                  // target for which the chosen code section was compiled
   std::optional<uint64_t> contentHash; // hash of header and section table; empty if the constants were not checked
 };

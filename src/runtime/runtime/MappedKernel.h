@@ -11,11 +11,11 @@
 
 namespace lathe::runtime {
 
-/// A copy of position-independent machine code, readable and executable. Movable.
+/// A copy of position-independent machine code in memory that is readable and executable. Movable.
 class ExecutableCode {
 public:
   ExecutableCode() = default;
-  /// Copies and maps the code. Throws Error that begins with `what`.
+  /// Copies and maps machine code. Throws Error that begins with `what`.
   ExecutableCode(std::span<const char> code, const std::string &what);
   ExecutableCode(ExecutableCode &&other) noexcept;
   ExecutableCode &operator=(ExecutableCode &&other) noexcept;
@@ -32,25 +32,27 @@ private:
   size_t length = 0;
 };
 
-/// One kernel of linked code (codegen/target/Emit.h), for tests and the laboratory.
+/// One kernel of linked machine code (codegen/target/Emit.h) that can be called without a package, for tests and the
+/// laboratory.
 class MappedKernel {
 public:
-  /// Maps the code; the kernel is at `offset`. Throws Error if there is no memory.
+  /// Maps the machine code; the kernel is at `offset` bytes in it. Throws Error if there is no memory.
   MappedKernel(std::span<const char> code, uint64_t offset);
 
-  /// Computes the work items [begin, end) on this thread, in the floating-point mode of kernels.
+  /// Computes the kernel's work items [begin, end) on the calling thread, in the floating-point mode of kernels.
   void call(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) const;
 
-  /// Arguments of a call for all work items. `units` divide into `stages` equal ranges that run one
-  /// after the other.
+  /// Arguments of a kernel call for all work items. The `units` work items divide into `stages` equal ranges that run
+  /// one after the other.
   struct Work {
     void *const *buffers = nullptr;
     const int64_t *dims = nullptr;
     int64_t units = 0, stages = 1;
-    char *scratch = nullptr; // scratch of thread 0; thread i has its own `i * scratchStride` bytes farther on
+    // scratch memory of thread 0; that of thread i begins `i * scratchStride` bytes farther on
+    char *scratch = nullptr;
     size_t scratchStride = 0;
   };
-  /// Computes all work items on the threads of `pool`, split as a context splits them.
+  /// Computes all work items of the kernel on the threads of `pool`, split as a context splits them.
   void run(ThreadPool &pool, const Work &work) const;
   /// Computes all work items image by image, as a context does in an image loop: each thread takes one image after the
   /// other, and all threads share the images left over. `images` is the number of equal ranges into which the work

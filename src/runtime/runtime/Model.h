@@ -19,21 +19,21 @@ namespace lathe::runtime {
 struct Program;
 struct Plan;
 
-/// Identifies a version of a file: another file, or the same file after a change, differs. Times
-/// are in nanoseconds since 1970.
+/// Identifies a version of a file: differs for another file, and for the same file after a change. Times are in
+/// nanoseconds since 1970.
 struct FileIdentity {
   uint64_t device = 0, inode = 0, bytes = 0;
   int64_t modified = 0, changed = 0;
   bool operator==(const FileIdentity &) const = default;
 };
 
-/// Remembers files whose constants were checked, so that only the first load of a file reads all of
-/// it. Who can write to this memory can make a damaged file pass, so it must be as protected as the
-/// packages.
+/// A memory of files whose constants were checked, so that only the first load of a file reads all of it. Whoever can
+/// write to this memory can make a damaged file pass, so it must be as protected as the packages.
 class CheckedFiles {
 public:
   virtual ~CheckedFiles() = default;
-  /// Returns true if the constants of `file` were checked before, when its hash was `content` (Model::contentHash()).
+  /// Returns true if the constants of `file` were checked before, when the hash of the package was `content`
+  /// (Model::contentHash()).
   virtual bool has(const FileIdentity &file, uint64_t content) = 0;
   /// Adds a file whose constants were checked. Called only for files that have been unchanged for two seconds, so that
   /// a later change is visible in the file times.
@@ -42,7 +42,7 @@ public:
 
 struct LoadOptions {
   bool checkConstants = true; // verify the hash of the constants, which reads the whole file
-  /// Bits of package::CpuFeature that are used instead of the bits of this CPU (for tests).
+  /// Bits of package::CpuFeature that count instead of the features of this CPU (for tests).
   std::optional<uint64_t> cpuFeatures = {};
   /// Files whose constants need no check (null: none). The loader adds a file that passes the check, and uses the
   /// object only during the call.
@@ -54,9 +54,9 @@ struct LoadOptions {
 struct Port {
   std::string name;
   ElementType type = ElementType::invalid;
-  Dims dims;                          // may be symbolic: "N"
+  Dims dims;                          // extents; may be symbolic: "N"
   ValueKind kind = ValueKind::tensor; // for sequences and optionals, `type` is the element type of their tensors
-  std::optional<Quantization> quantization = {}; // the real numbers that integers represent, if they represent any
+  std::optional<Quantization> quantization = {}; // for integers that represent real numbers: scale and zero point
   bool tensor() const { return kind == ValueKind::tensor; }
 };
 
@@ -79,19 +79,19 @@ public:
 
   std::span<const Port> inputs() const;
   std::span<const Port> outputs() const;
-  /// Index of the port with this name; empty if there is none.
+  /// Index of the input or output with this name; empty if there is none.
   std::optional<size_t> findInput(const std::string &name) const;
   std::optional<size_t> findOutput(const std::string &name) const;
 
-  const std::string &file() const;     // path given to load, or LoadOptions::name
-  const std::string &target() const;   // target of the code in use, "x86_64 znver5"; empty without code
+  const std::string &file() const;     // path of the package given to load, or LoadOptions::name
+  const std::string &target() const;   // target of the machine code in use, "x86_64 znver5"; empty without code
   const std::string &producer() const; // compiler that wrote the package: "lathe 0.2.0"
   const std::string &source() const;   // file name of the source model
   const std::string &options() const;  // compilation options as text
   /// Facts of the machine for which the package was compiled, as JSON; "" in older packages.
   const std::string &machine() const;
-  int plannedThreads() const; // threads for which schedules were chosen; 0 in older packages
-  /// Hash of the whole content of the package. Empty if the constants were not checked, because their bytes may then
+  int plannedThreads() const; // number of threads for which schedules were chosen; 0 in older packages
+  /// Hash of the whole content of the package; empty if the constants were not checked, because their bytes may then
   /// differ from the stored hash.
   std::optional<uint64_t> contentHash() const;
   uint64_t constantBytes() const;
@@ -99,7 +99,7 @@ public:
 
   const Program &program() const;
   const char *constants() const;
-  /// Kernel `number` of the package, counted over all plans in order.
+  /// The machine code of kernel `number` of the package; kernels are counted over all plans in order.
   LatheKernel kernel(uint32_t number) const;
 
 private:

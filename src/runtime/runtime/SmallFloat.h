@@ -10,18 +10,19 @@
 
 namespace lathe {
 
-/// A format: sign | exponent | mantissa, with value 2^(exponent - bias) * 1.mantissa and
-/// subnormals. The FN and FNUZ formats (OCP; "Float8 formats for deep learning") have no infinity.
-/// FNUZ has no negative zero and uses its pattern for NaN.
+/// A floating-point format of 16 or 8 bits: sign | exponent | mantissa, with value 2^(exponent - bias) * 1.mantissa
+/// and subnormals. The FN and FNUZ formats (OCP; "Float8 formats for deep learning") have no infinity. FNUZ has no
+/// negative zero and uses the bit pattern of negative zero for NaN.
 struct SmallFloat {
   int bits, mantissa, bias;
   uint16_t greatest; // bit pattern of the largest finite value
   uint16_t infinity; // bit pattern of infinity; 0: the format has none
   uint16_t nan;
   bool fnuz;
-  bool saturates; // true if a conversion can request saturation (8-bit formats)
+  bool saturates; // true if a conversion to the format can request saturation (8-bit formats)
 
-  /// Encodes a number, rounded to nearest even. On overflow saturates if requested, else gives infinity or NaN.
+  /// Returns the bit pattern of a number in this format, rounded to nearest even. Overflow gives the largest value if
+  /// `saturate` is set and the format allows it, else infinity or NaN.
   uint16_t encode(double value, bool saturate) const {
     uint64_t pattern = std::bit_cast<uint64_t>(value);
     uint16_t sign = static_cast<uint16_t>(pattern >> 63 << (bits - 1));
@@ -68,7 +69,7 @@ struct SmallFloat {
   }
 };
 
-/// Returns the format of `type`; null for other types.
+/// Returns the small floating-point format of an element type; null for other types.
 inline const SmallFloat *smallFloat(ElementType type) {
   static constexpr SmallFloat f16{16, 10, 15, 0x7bff, 0x7c00, 0x7e00, false, false};
   static constexpr SmallFloat bf16{16, 7, 127, 0x7f7f, 0x7f80, 0x7fc0, false, false};

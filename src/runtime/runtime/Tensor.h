@@ -22,9 +22,9 @@ public:
   Tensor() = default;
   /// Allocates an uninitialised tensor (strings: empty).
   Tensor(ElementType type, std::vector<int64_t> dims);
-  /// Makes a tensor over `data`, which must outlive every copy of the tensor.
+  /// Makes a tensor over the memory at `data`, which must outlive every copy of the tensor.
   static Tensor borrow(ElementType type, std::vector<int64_t> dims, void *data);
-  /// Allocates a tensor with `values`; their number must equal the product of `dims`.
+  /// Allocates a tensor with the elements `values`; their number must equal the product of `dims`.
   template <class T> static Tensor of(std::vector<int64_t> dims, std::span<const T> values);
   template <class T> static Tensor of(std::vector<int64_t> dims, std::initializer_list<T> values) {
     return of<T>(std::move(dims), std::span<const T>(values.begin(), values.size()));
@@ -40,28 +40,27 @@ public:
 
   void *data() { return pointer; }
   const void *data() const { return pointer; }
-  /// Typed access; T must have the size of the element type.
+  /// The elements as an array of T, which must have the size of the element type.
   template <class T> T *as() { return static_cast<T *>(pointer); }
   template <class T> const T *as() const { return static_cast<const T *>(pointer); }
   std::vector<std::string> &strings() { return *text; }
   const std::vector<std::string> &strings() const { return *text; }
 
   Tensor clone() const;
-  /// Returns a tensor with the same storage and other extents; the number of elements must be
-  /// equal.
+  /// Returns a tensor with the same storage and other extents; the number of elements must stay the same.
   Tensor reshaped(std::vector<int64_t> dims) const;
-  /// Converts element by element as ONNX Cast does: floats truncate to integers and saturate, casts
-  /// to four-bit integers keep the low bits. `saturate`: overflow of 8-bit floats gives the largest
-  /// value, else infinity or NaN. Returns the tensor itself if the type is equal.
+  /// Converts the tensor element by element as ONNX Cast does: floats truncate to integers and saturate, casts to
+  /// four-bit integers keep the low bits. `saturate`: overflow of 8-bit floats gives the largest value, else infinity
+  /// or NaN. Returns the tensor itself if the type is equal.
   Tensor convertedTo(ElementType type, bool saturate = true) const;
-  /// Element `index` (row-major) as double or int64, for messages, shape arithmetic and tests.
+  /// Element `index` of the tensor (in row-major order) as double or int64, for messages, shape arithmetic and tests.
   double asDouble(int64_t index) const;
   int64_t asInteger(int64_t index) const;
 
 private:
   ElementType elementType = ElementType::invalid;
   std::vector<int64_t> extents;
-  std::shared_ptr<void> storage; // owner of the memory; null when the memory is borrowed
+  std::shared_ptr<void> storage; // owner of the memory; null if the memory is borrowed
   std::shared_ptr<std::vector<std::string>> text;
   void *pointer = nullptr;
 };
@@ -97,7 +96,8 @@ private:
   std::variant<Tensor, Sequence, Optional> state;
 };
 
-/// Kind of a value. An empty optional is ValueKind::optional, because it does not tell what it would hold.
+/// Kind of a value: tensor, sequence or optional. An empty optional is ValueKind::optional, because it does not tell
+/// what it would hold.
 ValueKind kindOf(const Value &value);
 
 /// ElementType of a C++ type (float, double, int8_t ... uint64_t, bool).
@@ -122,7 +122,7 @@ template <class T> Tensor Tensor::of(std::vector<int64_t> dims, std::span<const 
   return result;
 }
 
-/// A 16-bit float as its bit pattern. Conversions to it round to nearest even.
+/// A 16-bit floating-point number (IEEE half) as its bit pattern. Conversions to it round to nearest even.
 struct Half {
   uint16_t bits;
 };

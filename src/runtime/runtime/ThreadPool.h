@@ -1,4 +1,4 @@
-// A thread pool with stable slots and a static split: a slot always gets the same share of a count.
+// A thread pool with stable slots (one per thread) and a static split: a slot always gets the same share of a count.
 //
 // The caller is slot 0. Workers spin for a short time after each job and then sleep, so a run of
 // many small kernels makes no system calls and an idle pool uses no CPU. With more slots than CPUs
@@ -22,23 +22,24 @@ namespace lathe::runtime {
 
 class ThreadPool {
   struct Worker;
-  /// Counters of a team's job. The pool owns them, because workers still read them after the job is over.
+  /// Counters of a team's job. The pool owns these objects, because workers still read them after the job is over.
   struct alignas(64) Counters {
-    std::atomic<uint32_t> pending{0}; // number of workers that have not finished
+    std::atomic<uint32_t> pending{0}; // number of workers that have not finished the job
     std::atomic<uint32_t> leaderSleeps{0};
     std::atomic<bool> failed{false}; // true once a worker has caught an exception
   };
 
 public:
-  /// Called once for each slot that has work, with the slot's range [begin, end). `slot` is the index within the team.
+  /// Function that computes a slot's share of a job: called once for each slot that has work, with the slot's range
+  /// [begin, end). `slot` is the index within the team.
   using Body = void (*)(void *context, int slot, int64_t begin, int64_t end);
 
-  /// A set of slots that work together. The thread that calls is slot 0 of the team, its leader; the other slots are
-  /// workers.
+  /// A set of slots of the pool that work together. The calling thread is slot 0 of the team, its leader; the other
+  /// slots are workers.
   class Team {
   public:
     int slots() const { return static_cast<int>(workers.size()) + 1; }
-    /// Index in the pool of the leader's slot.
+    /// Index in the pool of the slot of the team's leader.
     int first() const { return firstSlot; }
 
     /// Splits [0, count) over min(count, slots) slots and returns when all are done. Rethrows the
@@ -46,16 +47,16 @@ public:
     /// time, and never from a body.
     void run(int64_t count, Body body, void *context) const { run(0, count, body, context); }
 
-    /// Runs [0, count), then [count, 2 * count) and so on, `stages` times. Each stage is split as in
-    /// `run` and begins when the previous stage is done on all slots. If there is nothing to split,
-    /// one call of the body gets all stages.
+    /// Runs the stages [0, count), [count, 2 * count) and so on, `stages` times. Each stage is split as in `run` and
+    /// begins when the previous stage is done on all slots. If there is nothing to split, one call of `body` gets all
+    /// stages.
     void runStages(int64_t stages, int64_t count, Body body, void *context) const;
 
   private:
     friend class ThreadPool;
     Team(Counters &counters, int firstSlot, bool spin) : counters(&counters), firstSlot(firstSlot), spin(spin) {}
     Counters *counters;
-    std::vector<Worker *> workers; // workers of slots 1, 2, ... of the team
+    std::vector<Worker *> workers; // workers of the slots 1, 2, ... of the team
     int firstSlot;
     bool spin; // true if there are enough CPUs for all slots of the pool: workers then spin before they sleep
 
@@ -63,11 +64,11 @@ public:
     void late(Worker &worker, uint32_t ticket) const;
   };
 
-  /// Disjoint teams of a pool that work at the same time. While they do, the pool itself runs nothing.
+  /// Disjoint teams of a pool that work at the same time. While the teams work, the pool itself runs nothing.
   class Teams {
   public:
-    /// Makes teams of a pool. Team i has `sizes[i]` slots, which follow the slots of team i - 1; slots behind the last
-    /// team rest. Throws Error for a size below 1 and for more slots than the pool has.
+    /// Divides the slots of a pool into teams. Team i has `sizes[i]` slots, which follow the slots of team i - 1;
+    /// slots behind the last team rest. Throws Error for a size below 1 and for more slots than the pool has.
     Teams(ThreadPool &pool, std::span<const int> sizes);
 
     size_t count() const { return teams.size(); }
@@ -99,7 +100,7 @@ public:
 
 private:
   std::vector<std::unique_ptr<Worker>> workers;
-  Counters ofLeaders, ofAll; // counters of the team of leaders, and counters of every team that the caller leads
+  Counters ofLeaders, ofAll; // counters of the team of leaders; counters of every team that the caller leads
   Team everyone;
 
   void work(Worker &worker);

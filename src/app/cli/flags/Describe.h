@@ -1,5 +1,5 @@
-// Options of verbs as data: `lathe VERB --describe` prints them as JSON. dev/cli_description.py makes the completions
-// of shells and the manual pages from it.
+// The options of a verb as data: `lathe VERB --describe` prints them as JSON. dev/cli_description.py makes the
+// completions of shells and the manual pages from the JSON.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,22 +10,22 @@
 
 namespace lathe::cli {
 
-/// The argument that requests a verb's description, instead of all other arguments.
+/// The argument that requests the description of a verb. It is given instead of all other arguments.
 inline constexpr const char *describeFlag = "--describe";
 
 /// A check that accepts every text and states the words that shells offer as the value of an option. For options that
 /// the code parses; an option with CLI::IsMember already states its words.
 CLI::Validator offers(const std::vector<std::string> &words);
-/// Like `offers`, for a value that is a list of these words, separated by commas.
+/// A check like `offers`, for an option whose value is a list of these words, separated by commas.
 CLI::Validator offersList(const std::vector<std::string> &words);
 
 /// Makes an option one that may be given several times, with one value each time.
 CLI::Option *repeatable(CLI::Option *option);
 
-/// The command and its options: {"command", "summary", "footer", "options": [{"names", "positional", "help", "type",
-/// "default", "required", "repeats", "excludes", "values", "list"}]}. `names` is empty for a positional argument. `type` is
-/// empty for a flag without a value. `values` are the words that are offered or allowed; `list`: separated by commas.
-/// Hidden options are left out.
+/// Returns the description of a command and its options: {"command", "summary", "footer", "options": [{"names",
+/// "positional", "help", "type", "default", "required", "repeats", "excludes", "values", "list"}]}. `names` is empty
+/// for a positional argument. `type` is empty for a flag without a value. `values` are the words that are offered or
+/// allowed; `list`: the value is a list of them, separated by commas. Hidden options are left out.
 nlohmann::json describe(CLI::App &app);
 
 } // namespace lathe::cli

@@ -6,26 +6,26 @@
 
 namespace lathe::cli {
 
-/// Use of MODEL by a verb. It determines the flags of the verb.
+/// What a verb does with its argument MODEL. This determines the flags of the verb.
 enum class ModelUse {
-  graph,   // read the graph
-  kernels, // lower it to kernels, without machine code
-  compile, // compile it
-  tune,    // compile it with schedules that a search chooses, so that no flag does
-  sweep,   // compile it anew at each of several levels, targets and numbers of threads, which the verb lists
-  run,     // compile it unless it is a package, and run it
+  graph,   // read the graph of the model
+  kernels, // lower the model to kernels, without machine code
+  compile, // compile the model
+  tune,    // compile the model with schedules that a search chooses, so that no flag chooses them
+  sweep,   // compile the model at each of several levels, targets and numbers of threads, which the verb lists
+  run,     // compile the model unless it is a package, and run it
 };
 
-/// Adds the flags of ModelOptions. One that has no effect on this kind of MODEL is an Error that names the flag and the remedy.
-/// `takesPackages`: MODEL may be a package (always true for ModelUse::run).
+/// Adds the flags that set ModelOptions to a verb. A flag that has no effect on the given kind of MODEL is an Error
+/// that names the flag and the remedy. `takesPackages`: MODEL may be a package (always true for ModelUse::run).
 void addModel(Options &options, ModelOptions &model, ModelUse use, bool takesPackages = false);
-/// Adds --specialize and --range, for verbs that make a package (always for ModelUse::run).
+/// Adds the flags --specialize and --range, for verbs that make a package (ModelUse::run always has them).
 void addVariants(Options &options, ModelOptions &model);
-/// Adds --store, for verbs that compile and keep no measurements (others: addRecord).
+/// Adds the flag --store, for verbs that compile and store no measurements (verbs that do use addRecord).
 void addStore(Options &options, ModelOptions &model);
-/// Adds --check-constants, for verbs that load packages.
+/// Adds the flag --check-constants, for verbs that load packages.
 void addLoading(Options &app, ModelOptions &model);
-/// Throws Error with `reason` if a compilation flag was given.
+/// Throws Error with `reason` if the user gave a compilation flag.
 void refuseCompileFlags(const Options &options, const std::string &reason);
 
 } // namespace lathe::cli

@@ -8,15 +8,15 @@ namespace lathe::cli {
 
 struct OpsFlags : OpsOptions {
   void add(Options &options);
-  /// Throws Error for a flag that has no effect beside the others.
+  /// Throws Error for a flag that has no effect beside the other flags given.
   void requireHonoured(const Options &options) const;
 
 private:
   void addProblems(Options &options);
-  void addSettings(Options &options); // what every row varies over, and the epilogue
-  void addEffort(Options &options);   // repetitions, limits of time and memory
+  void addSettings(Options &options); // the settings over which rows vary, and the epilogue
+  void addEffort(Options &options);   // repetitions, and limits of time and memory
 };
 
-/// Adds --from-model with the help text `help`, and --suite, --problems and --epilogue.
+/// Adds the flags --from-model with the help text `help`, --suite, --problems and --epilogue.
 void addNetwork(Options &options, OpsFlags &flags, const char *help);
 } // namespace lathe::cli

@@ -1,4 +1,4 @@
-// Flags about pictures: which ones, and how a picture becomes an input.
+// Flags about pictures: which pictures a verb reads, and how a picture becomes an input.
 #pragma once
 
 #include "cli/flags/Options.h"
@@ -8,7 +8,7 @@
 namespace lathe::cli {
 
 void addPictures(Options &options, PictureOptions &how);
-/// Adds --data, --labels and how pictures are drawn from them.
+/// Adds the flags --data and --labels, and the flags that say how pictures are drawn from the data.
 void addData(Options &options, DataOptions &data, const std::string &dataHelp);
 
 } // namespace lathe::cli

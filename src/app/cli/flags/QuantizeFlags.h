@@ -6,7 +6,7 @@
 
 namespace lathe::cli {
 
-/// What `lathe quantize` is told.
+/// The flags of `lathe quantize`: the job, and values that are turned into it after parsing.
 struct QuantizeFlags {
   QuantizeJob job;
   bool perTensor = false;

@@ -8,18 +8,18 @@
 
 namespace lathe::cli {
 
-/// Adds the flags of inputs. `defaultFill` applies if inputs are missing and --fill is not given ("": an Error). Without
-/// `oneBatch` there is no --batch (addBatches adds a list).
+/// Adds the flags about inputs. `defaultFill` is the value of --fill if inputs are missing and --fill is not given
+/// ("": missing inputs are an Error). Without `oneBatch` there is no --batch (addBatches adds it as a list).
 void addInputs(Options &options, InputOptions &inputs, const std::string &defaultFill, bool oneBatch = true);
 
-/// Adds --batch as a list (jobs/Sizes.h). Call it instead of the flag of InputOptions.
+/// Adds the flag --batch as a list of numbers (jobs/Sizes.h). Call it instead of letting addInputs add --batch.
 void addBatches(Options &options, std::string &text);
 
-/// Adds --store FILE|URL, --no-store, --tag, --note and --name of the experiment, for verbs that measure. `compiled`: the model
-/// of a verb that compiles; its tuning records are those of this store.
+/// Adds the flags --store FILE|URL, --no-store, --tag, --note and --name of the experiment, for verbs that measure.
+/// `compiled`: the model of a verb that compiles; its tuning records come from the same store.
 void addRecord(Options &app, RecordOptions &record, ModelOptions *compiled = nullptr);
 
-/// Adds --steps and --state.
+/// Adds the flags --steps and --state.
 void addSteps(Options &options, StepOptions &steps);
 
 } // namespace lathe::cli

@@ -1,4 +1,4 @@
-// --export-space and --points.
+// The flags --export-space and --points, for verbs that write search spaces.
 #pragma once
 
 #include "cli/flags/Options.h"
@@ -6,7 +6,7 @@
 
 namespace lathe::cli {
 
-/// `help`: of --export-space.
+/// Adds the flags --export-space and --points. `help`: help text of --export-space.
 inline void addSpace(Options &options, SpaceOptions &space, const std::string &help) {
   options.addOutput("--export-space", space.file, help);
   options

@@ -1,4 +1,4 @@
-// --tflite-library: uses a native TensorFlow Lite instead of the WebAssembly build.
+// The flag --tflite-library, which selects a native TensorFlow Lite instead of the WebAssembly build.
 #pragma once
 
 #include "cli/flags/Options.h"
@@ -7,8 +7,8 @@
 
 namespace lathe::cli {
 
-/// Adds the flag. If it is given, the runner `tflite` of this process and of its child processes uses the library, and
-/// `given` (may be empty) is called.
+/// Adds the flag --tflite-library. If the user gives it, the runner `tflite` of this process and of its child
+/// processes uses the library, and `given` (may be empty) is called.
 void addTfliteLibrary(Options &options, const std::function<void()> &given = {});
 
 } // namespace lathe::cli

@@ -31,7 +31,8 @@ struct TuneFlags {
   bool isAll() const { return !all.list.empty(); }
   /// True if this run measures schedules on this machine.
   bool measuresHere() const { return via.empty() && !list && space.file.empty(); }
-  /// What is tuned, as the user named it: "zoo:resnet50", "conv2d:ic64ih56oc64kh3ph1", "networks/resnet50".
+  /// The subject of the tuning, as the user named it: "zoo:resnet50", "conv2d:ic64ih56oc64kh3ph1",
+  /// "networks/resnet50".
   std::string subject() const {
     return hasModel() ? model.model : problems.empty() ? suites.front() : problems.front();
   }
@@ -73,12 +74,12 @@ struct TuneFlags {
     options.afterParse([this, &options] { check(options); });
   }
 
-  /// The settings of the experiment: how every trial is measured.
+  /// The settings of the stored experiment: how every trial is measured.
   nlohmann::json settings(const CompileOptions &compiling) const {
     return {{"machine", toJson(targetOf(compiling).machine)}, {"seed", tune.seed}, {"threads", model.threads}};
   }
 
-  /// The flags of --all that apply to all models.
+  /// The flags given with --all that apply to all models in its list.
   TuneAllOptions forAll(const Arguments &typed) const {
     TuneAllOptions result = all;
     result.common = model;
@@ -119,8 +120,8 @@ struct TuneFlags {
     return tune.searcher.empty() ? tune::searcherNames().front().first : tune.searcher;
   }
 
-  /// The models that a search starts from: those of --start-model, or those that come with lathe. Throws Error if
-  /// --start-model cannot be used.
+  /// The trained models from which a search starts: those of --start-model, or those that come with lathe. Throws
+  /// Error if --start-model cannot be used.
   StartModels startModels() const {
     if (!startFrom.empty())
       return StartModels::ofFile(startFrom, searcherName());
@@ -129,7 +130,7 @@ struct TuneFlags {
   }
 
 private:
-  /// Refuses combinations of flags in which one has no effect.
+  /// Throws Error for a combination of flags in which one flag has no effect.
   void check(const Options &options) {
     if (evaluate)
       return refuseForEvaluation(options);

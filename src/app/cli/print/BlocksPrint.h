@@ -1,4 +1,4 @@
-// The table of a graph's repeated blocks.
+// Prints the table of a graph's repeated blocks.
 #pragma once
 
 #include "ir/SymbolicShapes.h"
@@ -10,7 +10,9 @@
 
 namespace lathe::cli {
 
-/// Finds the blocks of `main` (stage/Blocks.h). Returns a line with their number and a table; `list` becomes the table as JSON, with details. Shares refer to `flops` of the whole graph. Open extents count as 1.
+/// Finds the repeated blocks of `main` (stage/Blocks.h). Returns a line with their number and a table; `list` becomes
+/// the table as JSON, with details. Shares refer to `flops`, the operations of the whole graph. Open extents count as
+/// 1.
 std::string describeBlocks(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes, double flops,
                            const TableStyle &style, nlohmann::json &list);
 

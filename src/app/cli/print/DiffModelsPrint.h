@@ -1,4 +1,4 @@
-// The differences of two models as lines and as JSON.
+// Output of `lathe diff-models`: the differences of two models as text and as JSON.
 #pragma once
 
 #include "jobs/diff/ValueDiff.h"
@@ -11,11 +11,12 @@
 
 namespace lathe::cli {
 
-/// The totals, then at most `lines` lines with one difference each.
+/// The differences of two graphs as text: the totals, then at most `lines` lines with one difference each.
 std::string graphDiffText(const GraphDiff &diff, const std::string &a, const std::string &b, size_t lines);
 nlohmann::json graphDiffJson(const GraphDiff &diff);
 
-/// A table of the values, and where the error grows; `least` is the smallest value that counts as an error.
+/// The differences of values as text: a table of the values, and where the error grows. `least` is the smallest value
+/// that counts as an error.
 std::string valueDiffText(const ValueDiff &diff, const std::string &a, const std::string &b, double least,
                           const TableStyle &style);
 nlohmann::json valueDiffJson(const ValueDiff &diff, double least);

@@ -1,4 +1,4 @@
-// A report of a verb as sections of sentences and tables, written as a page or as Markdown.
+// A report of a verb as sections of sentences and tables, which can be written as HTML or as Markdown.
 #pragma once
 
 #include "support/Table.h"
@@ -13,7 +13,7 @@ struct Section {
   std::string title;
   std::vector<std::string> paragraphs = {};
   std::optional<Table> table = {};
-  /// Picture that takes the table's place on the page; "": none. Markdown has the table.
+  /// Picture that replaces the table in HTML; "": none. Markdown has the table.
   std::string svg = {};
 };
 
@@ -23,9 +23,9 @@ struct Document {
   std::vector<Section> sections = {};
 };
 
-/// The document as one HTML file that loads no other file: texts, tables and pictures.
+/// The report as one HTML file that loads no other file: texts, tables and pictures.
 std::string htmlOf(const Document &document);
-/// The document as CommonMark with tables; pictures are left out.
+/// The report as CommonMark text with tables; pictures are left out.
 std::string markdownOf(const Document &document);
 
 } // namespace lathe::cli::print

@@ -6,9 +6,10 @@
 
 namespace lathe::cli {
 
-/// Name of class number `index`, or the number if `names` does not have it.
+/// Name of the class with number `index`, or the number if `names` does not have it.
 std::string className(const std::vector<std::string> &names, size_t index);
-/// Counts of the classes that occur: one row per class, one column per decision. `corner` is the column of the classes.
+/// The table of a confusion matrix: one row per class that occurs, one column per decision. `corner` is the column
+/// with the classes.
 Table confusionTable(const evaluate::Confusion &confusion, const std::vector<std::string> &names, TableColumn corner);
 
 std::string evaluationText(const Evaluation &evaluation, const EvaluateJob &flags, const TableStyle &style);

@@ -8,7 +8,7 @@
 
 namespace lathe::cli {
 
-/// A prediction as JSON, in core cycles: the total, its parts, and the name of the largest part.
+/// A predicted cost as JSON, in core cycles: the total, its parts, and the name of the largest part.
 nlohmann::json predictionJson(const Prediction &prediction);
 
 nlohmann::json explanationJson(const Explanation &explanation);

@@ -1,4 +1,4 @@
-// Prints equal warnings of many measurements once.
+// Groups equal warnings of many measurements, so that each is printed once.
 #pragma once
 
 #include <string>
@@ -6,14 +6,15 @@
 
 namespace lathe::cli {
 
-/// Warnings of one measurement; `place` says of which: "between relu1 and relu2".
+/// The warnings of one measurement; `place` names the measurement: "between relu1 and relu2".
 struct PlacedWarnings {
   std::string place;
   std::vector<std::string> warnings;
 };
 
-/// One line for all warnings that differ only in their numbers, in order of appearance. A warning of one part has its
-/// place. A warning of several parts has their number, and the first place if some parts lack it or if numbers differ.
+/// Returns one line for all warnings that differ only in their numbers, in order of appearance. A warning of a single
+/// measurement has its place. A warning of several measurements has their number, and the first place if some
+/// measurements lack it or if numbers differ.
 std::vector<std::string> groupedWarnings(const std::vector<PlacedWarnings> &parts);
 
 } // namespace lathe::cli

@@ -14,22 +14,24 @@ namespace lathe::cli {
 
 struct LayoutReport {
   const CompileReport &report;
-  std::string choice;             // value of --layout
-  int level;                      // value of -O
-  std::optional<double> clockGhz; // converts predicted cycles to time; nothing: another machine, no times
+  std::string choice; // layout that the user chose with --layout
+  int level;          // level that the user chose with -O
+  // converts predicted cycles to time; nothing: the package is for another machine, so no times
+  std::optional<double> clockGhz;
 };
 
 inline constexpr const char *layoutsHelp =
     "List the layout conversions that are left with their predicted costs, and every operator that keeps the layout of "
     "the model with the reason";
 
-/// The report of a compilation by `flags`. `timed`: measures the clock if the package is for this machine.
+/// Makes the layout report of a compilation by `flags`. `timed`: measures the clock if the package is for this
+/// machine.
 LayoutReport layoutReport(const CompileReport &report, const ModelOptions &flags, bool timed);
 
-/// The report as two tables, each after a line with its sum.
+/// The layout report as two tables, each after a line with its sum.
 std::string layoutText(const LayoutReport &layouts, const TableStyle &style);
 nlohmann::json layoutJson(const LayoutReport &layouts);
-/// A conversion as text: "conv1: FROM -> TO for pool1 (max_pool), 4096 bytes, 812 cycles predicted".
+/// A layout conversion as text: "conv1: FROM -> TO for pool1 (max_pool), 4096 bytes, 812 cycles predicted".
 std::string conversionText(const LayoutConversion &conversion);
 
 } // namespace lathe::cli

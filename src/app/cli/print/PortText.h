@@ -10,8 +10,8 @@
 
 namespace lathe::cli {
 
-/// Returns one line per port, such as "input  data: f32 1x3x224x224", and adds the same to `list`.
-/// `what`: "input" or "output".
+/// Returns one line per input or output, such as "input  data: f32 1x3x224x224", and adds the same to `list`. `what`:
+/// "input" or "output".
 std::string describePorts(const char *what, std::span<const runtime::Port> ports, nlohmann::json &list);
 
 } // namespace lathe::cli

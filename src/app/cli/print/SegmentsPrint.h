@@ -6,10 +6,10 @@
 
 namespace lathe::cli {
 
-/// The places where a network can be cut.
+/// Makes the table of the places where a network can be cut into segments.
 Table placesTable(const Source &source);
 
-/// `kept`: Recording::line.
+/// The result of `lathe segments` as text. `kept`: the line about the store (Recording::line).
 std::string segmentsText(const Segments &parts, const SegmentJob &flags, const std::string &kept,
                          const TableStyle &style);
 nlohmann::json segmentsJson(const Segments &parts, const SegmentJob &flags, bool finished);

@@ -1,4 +1,4 @@
-// Outputs for people: a line for each, and their greatest elements, which is what a classifier thinks.
+// Prints outputs of a model: a line for each, and their greatest elements, such as a classifier's decisions.
 #pragma once
 
 #include "cli/flags/Options.h"
@@ -9,14 +9,14 @@
 
 namespace lathe::cli {
 
-/// Prints one line per output (if `print`) and adds the same to json["outputs"].
+/// Prints one line per output of a model (if `print`) and adds the same to json["outputs"].
 void printOutputs(std::span<const std::string> names, std::span<const Value> outputs, nlohmann::json &json, bool print);
 
-/// Help text of options whose value goes to writeValues.
+/// Help text of options whose value is a path for writeValues.
 inline constexpr const char *outputHelp =
     "Write the outputs to FILE.npz, FOLDER/, or FILE.npy for a single one (-: .npy on standard output)";
 
-/// Adds --print-top.
+/// Adds the flag --print-top.
 void addTop(Options &options, int64_t &count);
 
 /// The `count` greatest elements along the last axis of every numeric tensor, with their positions, greatest first. Of

@@ -6,13 +6,14 @@
 
 namespace lathe::cli {
 
-/// A line about a model that is finished: TuneAllWatch has the arguments.
+/// A line about a model that `lathe tune --all` has finished; the arguments are those of TuneAllWatch.
 std::string finishedText(size_t i, size_t count, const TunedModel &model, bool done, std::optional<double> secondsLeft);
 
-/// A table with a row a model, the mean speedup, what has no figures and why, and where all is kept.
+/// The result of `lathe tune --all` as text: a table with a row for each model, the mean speedup, the figures that are
+/// missing and why, and where the results are stored.
 std::string tunedModelsText(const TunedAll &tuned, const TableStyle &style);
 nlohmann::json tunedModelsJson(const TuneAllOptions &all, const TunedAll &tuned);
-/// The page: machine, times, searches, and what has no figures.
+/// The result of `lathe tune --all` as a Markdown page: machine, times, searches, and the figures that are missing.
 std::string tunedModelsPage(const TuneAllOptions &all, const TunedAll &tuned);
 
 } // namespace lathe::cli

@@ -1,4 +1,4 @@
-// Describes the variants of --specialize after a compilation.
+// Describes the variants of a package (--specialize) after its compilation.
 #pragma once
 
 #include "compile/Compile.h"
@@ -9,7 +9,7 @@
 
 namespace lathe::cli {
 
-/// A line for each variant: its extents, kernels and reference calls; "" if there is none.
+/// Returns a line for each variant: its extents, kernels and reference calls; "" if the package has no variant.
 std::string variantsText(const CompileReport &report);
 nlohmann::json variantsJson(const CompileReport &report);
 

@@ -1,4 +1,5 @@
-// Decisions of a classifier on pictures and arrays, beside their classes and beside the decisions of another model.
+// The job of `lathe evaluate`: a classifier's decisions on pictures and arrays, compared with the known classes and
+// with the decisions of another model.
 #pragma once
 
 #include "evaluate/Decisions.h"
@@ -14,24 +15,26 @@ struct EvaluateJob {
   PictureOptions pictures;
   DataOptions data;
   RecordOptions record;
-  Arguments command;              // of `lathe evaluate`, as the store keeps them
-  std::string against, confusion; // the other model, package or runtime; the file of a picture; "": none
-  uint64_t seed = 0;              // of random crops
+  Arguments command; // command line of `lathe evaluate` as the store records it
+  // name of another model, package or runtime to compare with; file for a picture of the confusion matrix; "": none
+  std::string against, confusion;
+  uint64_t seed = 0; // seed of the random crops
 };
 
 struct Evaluation {
-  std::vector<std::string> labels, names; // of the classes; `names` are short
+  std::vector<std::string> labels, names; // labels of the classes and their short names
   std::optional<evaluate::Confusion> confusion;
   evaluate::Accuracy accuracy, otherAccuracy;
   size_t pictures = 0, changed = 0;
   nlohmann::json decisions = nlohmann::json::array();
-  lab::Summary latency; // of our package, in seconds
+  lab::Summary latency; // latency of our package, in seconds
   std::vector<evaluate::SkippedFile> skipped;
-  PictureOptions shown; // as the models got the pictures
-  std::string kept;     // Recording::line
+  PictureOptions shown; // how the pictures were prepared for the models
+  std::string kept;     // line that says where the results were stored (Recording::line)
 };
 
-/// Does the job and writes the picture of the confusion matrix. Throws Error with the place for samples that the model cannot take.
+/// Classifies the samples, and writes the picture of the confusion matrix. Throws Error with the place in the job for
+/// samples that the model cannot take.
 Evaluation evaluatePictures(const EvaluateJob &job);
 
 } // namespace lathe::jobs

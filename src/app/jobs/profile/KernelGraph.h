@@ -7,7 +7,8 @@
 
 namespace lathe::jobs {
 
-/// The first `count` instructions of the plan in use and the values between them, without constants. An object:
+/// Returns the first `count` instructions of the plan that `context` uses and the values between them, without
+/// constants, as a JSON object:
 ///
 ///   values   name, type, dims ("1x64x56x56", "?" if it depends on data), layout ("" row-major, "NCHW16c"), bytes;
 ///            `inside`: for a value in place, the name of the value that contains its memory
@@ -19,8 +20,9 @@ namespace lathe::jobs {
 /// loop come from the instructions of its body that compute them.
 nlohmann::json kernelGraph(const runtime::Context &context, size_t count);
 
-/// Type of the factors of a kernel's products, which determines its ceiling. All products of bytes have the type i8: the
-/// fastest instruction for them is the limit of the machine, also of schedules that widen them.
+/// Returns the type of the numbers that a kernel multiplies, which determines the limit that its speed is compared
+/// with. For all products of 8-bit integers this is i8, also if the schedule widens them: the fastest instruction for
+/// them is the limit of the machine.
 ElementType factorsOf(const runtime::InstructionInfo &info);
 
 } // namespace lathe::jobs

@@ -14,25 +14,25 @@
 
 namespace lathe::jobs {
 
-/// Traced runs of one context, one after the other.
+/// The traced runs of one context, in the order in which they ran.
 class TraceRuns {
 public:
-  /// When a trace has this many events, no further run should be added to it. Without --trace-events, one run keeps at
-  /// most this many.
+  /// Number of events from which on no further run should be added to a trace. It also limits the events of one run if
+  /// there is no option --trace-events.
   static constexpr size_t most = 2000000;
-  /// Limit on the events of each track of a run without --trace-events. All tracks together then have at most `most`
-  /// events, which take at most 64 MB.
+  /// Returns the limit on the events of each track of a run if there is no option --trace-events. All tracks together
+  /// then have at most `most` events, which take at most 64 MB.
   static size_t limitOf(int threads) { return most / (size_t(threads) + 1); }
   bool isFull() const { return events >= most; }
   /// Adds the last run of `context` to the trace.
   void add(const runtime::Context &context);
   size_t runs() const { return list.size(); }
-  /// Number of events that were counted but not kept, in all runs.
+  /// Returns the number of events in all runs that were counted but not kept.
   uint64_t leftOut() const { return omitted; }
 
-  /// Writes all runs. `counts`: for each run, whether it is included in the means of the profile. `about`: an object
-  /// about the process, to which the number of dropped events is added. A file whose name ends in .gz is compressed.
-  /// Throws Error if the file cannot be written.
+  /// Writes the trace of all runs to the file `path`. `counts`: for each run, true if the means of the profile include
+  /// it. `about`: a JSON object about the process, to which the number of dropped events is added. A file whose name
+  /// ends in .gz is compressed. Throws Error if the file cannot be written.
   void write(const std::string &path, const runtime::Context &context, const lab::MachineCeilings &machine,
              const std::vector<bool> &counts, nlohmann::json about) const;
 

@@ -1,4 +1,5 @@
-// A float model to an int8 model in ONNX's QDQ form.
+// The job of `lathe quantize`: converts a float model to an int8 model in ONNX's QDQ form (QuantizeLinear and
+// DequantizeLinear).
 #pragma once
 
 #include "jobs/Recording.h"
@@ -12,19 +13,20 @@ struct QuantizeJob {
   SampleOptions samples;
   quantize::Options quantization;
   RecordOptions record;
-  Arguments command;                                       // of `lathe quantize`, as the store keeps them
-  std::string output;                                      // file
-  std::string method = "minmax", activationType = "uint8"; // words of `quantization`, for the store
+  Arguments command;                                       // command line of `lathe quantize` as the store records it
+  std::string output;                                      // path of the file to write
+  std::string method = "minmax", activationType = "uint8"; // choices in `quantization` as words, for the store
   std::string biasCorrection = "measured", weights;
   std::vector<std::string> excluded;
 };
 
 struct Quantized {
   quantize::Report report;
-  std::string kept; // Recording::line
+  std::string kept; // line that says where the results were stored (Recording::line)
 };
 
-/// Does the job and writes the file. Throws Error for a file or samples that do not fit the model.
+/// Quantizes the model and writes the file. Throws Error for a file that cannot be read or for samples that do not fit
+/// the model.
 Quantized quantizeModel(QuantizeJob job);
 
 } // namespace lathe::jobs

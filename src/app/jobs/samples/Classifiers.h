@@ -14,18 +14,19 @@
 
 namespace lathe::jobs {
 
-/// A model that gives scores to classes.
+/// A model that classifies: it gives scores to classes.
 class Classifier {
 public:
   virtual ~Classifier() = default;
-  /// The scores of a picture, one for each class; quantised scores are converted to real numbers.
+  /// Returns the scores of a picture, one for each class; quantised scores are converted to real numbers.
   virtual Tensor scores(const evaluate::Picture &picture) = 0;
-  /// The same for a sample of arrays. An array is the input of its name; a single array is the single input, whatever
-  /// its name. Floats are quantised if the input has a scale. `file`: where the arrays are from, for messages.
+  /// Returns the scores of a sample of arrays. An array is the input of its name; a single array is the single input,
+  /// whatever its name. Floats are quantised if the input has a scale. `file`: where the arrays are from, for
+  /// messages.
   virtual Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) = 0;
 };
 
-/// A classifier that is a package. It quantises pictures with the package's scale.
+/// A classifier that runs a package. It quantises pictures with the package's scale.
 class PackageClassifier : public Classifier {
 public:
   explicit PackageClassifier(const ModelOptions &flags);
@@ -35,14 +36,15 @@ public:
   const std::string &file() const { return path; }
   /// Throws Error if the model has several inputs, because a picture is one input.
   void requireOneInput() const;
-  /// How pictures become inputs. Call it once, before `scores` of pictures. Throws Error if the input is no picture.
+  /// Sets how pictures become inputs. Call it once, before `scores` of pictures. Throws Error if the input is no
+  /// picture.
   void prepare(const PictureOptions &pictures) { how = pictures.of(input()); }
 
   Tensor scores(const evaluate::Picture &picture) override;
   Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) override;
-  /// The input tensors that the last sample became.
+  /// The input tensors that were made from the last sample.
   const std::vector<Tensor> &lastInputs() const { return last; }
-  /// The seconds of each run so far.
+  /// The seconds that each run so far has taken.
   const std::vector<double> &seconds() const { return times; }
 
 private:
@@ -59,11 +61,11 @@ private:
   PackageClassifier(Package package, const ModelOptions &flags);
 };
 
-/// A classifier that is the model of `ours` in another runtime, in a separate process. It gets the last input of
+/// A classifier that runs the model of `ours` in another runtime, in a separate process. It gets the last input of
 /// `ours`, which must outlive it.
 class RunnerClassifier : public Classifier {
 public:
-  /// `name`: of the runner. Throws Error if the runner does not read the model.
+  /// `name`: name of the runner. Throws Error if the runner does not read the model.
   RunnerClassifier(const std::string &name, const ModelOptions &flags, const PackageClassifier &ours);
 
   Tensor scores(const evaluate::Picture &picture) override;

@@ -1,4 +1,5 @@
-// The results of a row as a file: each step of a row runs in a separate process, which writes its results there.
+// The results of a sweep's row as a file: each step of a row runs in a separate process, which writes its results
+// there.
 #pragma once
 
 #include "jobs/sweep/Rows.h"
@@ -7,9 +8,9 @@
 
 namespace lathe::jobs {
 
-/// Adds the content of a file that writeRow has written to `row`. Returns false if the file is missing or incomplete.
+/// Adds to `row` the results in a file that writeRow has written. Returns false if the file is missing or incomplete.
 bool readRow(SweepRow &row, const std::string &file);
-/// Writes the results of preparing and classifying a row; either the whole file or nothing.
+/// Writes the results of preparing and classifying a row to a file; either the whole file or nothing.
 void writeRow(const SweepRow &row, const std::string &file);
 
 } // namespace lathe::jobs

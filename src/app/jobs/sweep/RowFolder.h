@@ -11,12 +11,12 @@
 
 namespace lathe::jobs {
 
-/// A folder of the user's cache for `identity`, which contains everything that the rows depend on. A temporary folder
-/// if there is no cache, or if another process runs the same sweep.
+/// A folder in the user's cache for the sweep with this `identity`, which contains everything that the rows depend on.
+/// A temporary folder if there is no cache, or if another process runs the same sweep.
 class RowFolder {
 public:
   explicit RowFolder(const nlohmann::json &identity);
-  /// Opens a folder that another process has created; for the steps of the rows.
+  /// Names a folder that another process has created. Processes for steps of rows open it.
   struct Made {
     std::string path;
   };
@@ -28,9 +28,9 @@ public:
   const std::string &path() const { return folder; }
   /// The path of the files of row `number`, without extension.
   std::string stem(size_t number) const;
-  /// The file of the results of row `number` (jobs/sweep/RowFile.h).
+  /// The path of the file with the results of row `number` (jobs/sweep/RowFile.h).
   std::string file(size_t number) const { return stem(number) + ".json"; }
-  /// Removes the folder; call it when nothing is left to continue.
+  /// Removes the folder; call it when the sweep is finished.
   void finish();
 
 private:

@@ -1,5 +1,5 @@
-// The steps of the rows of `lathe sweep`, each in a separate process: a package that crashes, hangs or takes all memory
-// gives a row with a reason, and later rows still run.
+// The steps of the rows of `lathe sweep`, each in a separate process: if a package crashes, hangs or takes all
+// memory, its row gets a reason, and later rows still run.
 #pragma once
 
 #include "jobs/Inputs.h"
@@ -10,9 +10,9 @@
 
 namespace lathe::jobs {
 
-/// The task of a child process: one step of one row. Hidden flags of `sweep`.
+/// The work of a child process of `lathe sweep`: one step of one row, given by hidden flags.
 struct RowStep {
-  std::string step; // "prepare" or "classify"; "": this process is no step
+  std::string step; // "prepare" or "classify"; "": this process is not such a child process
   size_t row = 0;
   std::string folder;
 
@@ -25,10 +25,10 @@ struct RowWork {
   const InputOptions &inputs;
   SweepPictures &pictures;
   const RowFolder &folder;
-  const Arguments &arguments; // arguments of this command
+  const Arguments &arguments; // arguments of this command line
 };
 
-/// Executes the step in this process and writes the results of its row.
+/// Executes one step of a row in this process and writes the results of the row.
 void doStep(const RowStep &step, const RowWork &work);
 
 /// Prepares and classifies all rows, each step in a separate process. Results that the folder already has are reused.

@@ -10,9 +10,9 @@ struct SweepTiming {
   store::Disturbance disturbance;
 };
 
-/// Times the rows without a reason, each in a separate process, in turns over several starts (lab/judging/Turns.h), and
-/// compares each with the first of them. `progress` and `afterStart` are called as in TurnWatch. If a process fails,
-/// its row gets a reason.
+/// Times the rows that have no reason, each in a separate process, in turns over several starts (lab/judging/Turns.h),
+/// and compares each with the first of them. `progress` and `afterStart` are called as in TurnWatch. If a process
+/// fails, its row gets a reason.
 SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &options,
                      const process::TemporaryDirectory &folder,
                      const std::function<void(const std::string &what, double secondsLeft)> &progress,

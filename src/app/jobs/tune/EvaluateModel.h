@@ -1,4 +1,4 @@
-// What `lathe tune` does with the records of a store alone: --evaluate-model and --train-model.
+// What `lathe tune` does with only the records of a store: --evaluate-model and --train-model.
 #pragma once
 
 #include "jobs/Source.h"
@@ -8,16 +8,17 @@
 namespace lathe::jobs {
 
 struct ModelEvaluation {
-  size_t tasks = 0, schedules = 0; // that were measured
+  size_t tasks = 0, schedules = 0; // numbers of tasks and schedules that were measured
   Table models;
 };
 
-/// Holds out a fifth of the schedules of each task and a fifth of all tasks, five times each; with a
-/// model all tasks of the model, once. Throws Error if the store has too few records.
+/// Evaluates learned cost models: holds out a fifth of the schedules of each task and a fifth of all tasks, five times
+/// each; if `model` names a model, holds out all tasks of that model, once. Throws Error if the store has too few
+/// records.
 ModelEvaluation evaluateModel(store::Store &store, const ModelOptions &model, uint64_t seed);
 
-/// Trains models on the records of a store and writes them to `path`. Returns the families that have one. Throws Error if there
-/// are none.
+/// Trains cost models on the records of a store and writes them to `path`. Returns the kernel families that have a
+/// model. Throws Error if there are none.
 std::vector<std::string> trainModel(store::Store &store, const tune::ModelKind &kind, uint64_t seed,
                                     const std::string &path);
 

@@ -11,11 +11,12 @@ namespace lathe::jobs {
 
 class GraphTuning {
 public:
-  /// All arguments outlive the object. Reads what earlier runs on this machine have measured. `compiling` decides by
-  /// predictions.
+  /// Reads what earlier runs on this machine have measured. All arguments must outlive the object. `compiling` are
+  /// options with which predictions alone decide.
   GraphTuning(const ModelOptions &model, const CompileOptions &compiling, Recording &recording);
 
-  /// The times that compilations of the model use; empty if there are none. Before decide(): the times of earlier runs.
+  /// The measured times that compilations of the model use; empty if there are none. Before decide(): the times of
+  /// earlier runs.
   MeasuredTimes times() const;
   /// Measures what earlier runs have not measured, until `deadline` (of lab::steadySeconds), and compares the graph
   /// that the times choose with the default graph for about `seconds`. Returns false if earlier runs have already done
@@ -37,7 +38,7 @@ private:
   struct Question {
     tune::Task task;
     std::string schedule;
-    std::optional<tune::Measurement> measurement; // measurement by this run, or from a record
+    std::optional<tune::Measurement> measurement; // measurement by this run, or from a record of an earlier run
     std::optional<double> seconds;                // seconds of one run; empty if the measurement failed
     store::TuningVerdict verdict = store::TuningVerdict::open;
   };
@@ -45,7 +46,7 @@ private:
   const CompileOptions &compiling;
   Recording &recording;
   GraphRecords known;
-  using Key = std::pair<std::string, std::string>; // text of the graph task, schedule
+  using Key = std::pair<std::string, std::string>; // text of the graph task; text of the schedule
   std::map<Key, Question> questions;
   int measured = 0, choices = 0;
   /// `decided`: true if decide() has compared graphs in this run. `kept`: true if the chosen graph is kept.
@@ -58,8 +59,8 @@ private:
   void measureAll(tune::TrialRunner &runner, double deadline, Progress &progress);
   void measure(tune::TrialRunner &runner, double deadline, Progress &progress);
   bool isUsed(const Key &key) const;
-  /// Records of all measured kernels with this verdict. With `spareUsed`, times that compilations already use get no
-  /// new record.
+  /// Returns records of all measured kernels with this verdict. With `spareUsed`, times that compilations already use
+  /// get no new record.
   std::vector<store::TunedTask> recordsOf(store::TuningVerdict verdict, bool spareUsed) const;
   void conclude(store::TuningVerdict verdict, bool spareUsed);
 };

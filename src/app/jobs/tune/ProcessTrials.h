@@ -1,4 +1,4 @@
-// Runs trials of `lathe tune` in separate processes.
+// Runs the trials of `lathe tune` in separate processes.
 #pragma once
 
 #include "tune/Tuner.h"

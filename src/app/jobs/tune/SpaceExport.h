@@ -7,9 +7,9 @@
 
 namespace lathe::jobs {
 
-/// --export-space, --points, and the seed with which points are drawn.
+/// The flags --export-space and --points, and the seed with which points are drawn.
 struct SpaceOptions {
-  std::string file; // "": not given
+  std::string file; // value of --export-space; "": the flag was not given
   size_t points = 100;
   uint64_t seed = 1;
 };
@@ -21,11 +21,11 @@ struct ExportedKernel {
   tune::Space space;
 };
 
-/// Describes a kernel with its search space. `kernel` must outlive the result.
+/// Describes a kernel with its search space for the export. `kernel` must outlive the result.
 ExportedKernel exported(const KernelTask &kernel);
 ExportedKernel exported(const tune::TaskToTune &task);
 
-/// Writes `document` with the kernels added to SpaceOptions::file. Returns a line about it. Throws Error.
+/// Adds the kernels to `document` and writes it to SpaceOptions::file. Returns a line about the file. Throws Error.
 std::string exportSpaces(nlohmann::json document, const std::vector<ExportedKernel> &kernels,
                          const SpaceOptions &flags);
 

@@ -7,7 +7,7 @@
 
 namespace lathe::jobs {
 
-/// Name of the file below data/models that has the models of a kind: "xgb_itervar.jsonl.gz".
+/// Name of the file below data/models that has the trained cost models of a kind: "xgb_itervar.jsonl.gz".
 std::string shippedModelName(const tune::ModelKind &kind);
 
 struct StartModels {
@@ -15,15 +15,15 @@ struct StartModels {
   std::string file; // path of the file with the models; "": there are no models
   bool isShipped = false;
 
-  /// Reads the models in `file`. Throws Error if they cannot be used or belong to another searcher.
+  /// Reads the trained models in `file`. Throws Error if they cannot be used or belong to another searcher.
   static StartModels ofFile(const std::string &file, const std::string &searcher);
-  /// The models that come with lathe for a searcher, if any. None with LATHE_NO_RECORDS in the environment, or if they
-  /// cannot be used, which is reported on stderr.
+  /// Reads the trained models that come with lathe for a searcher, if any. None with LATHE_NO_RECORDS in the
+  /// environment, or if they cannot be used, which is reported on stderr.
   static StartModels shipped(const std::string &searcher);
 
   /// True if there is a trained model for the kernel family of this task.
   bool serves(const tune::Task &task) const { return models.models.contains(task.family); }
-  /// The models as part of a sentence: "the models in FILE".
+  /// The trained models as part of a sentence: "the models in FILE".
   std::string str() const;
 };
 

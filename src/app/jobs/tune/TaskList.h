@@ -1,4 +1,4 @@
-// The tasks that `lathe tune` tunes, of a model or of problems.
+// Lists the tasks that `lathe tune` tunes, from a model or from problems.
 #pragma once
 
 #include "jobs/Source.h"
@@ -7,16 +7,16 @@
 
 namespace lathe::jobs {
 
-/// Tasks, with the facts about kernels that they refer to. Can be moved.
+/// A list of tuning tasks, with the facts about kernels that they refer to. Can be moved.
 class TaskList {
 public:
   /// Begins an empty list. `clockGhz` converts predicted cycles to seconds.
   explicit TaskList(double clockGhz) : clockGhz(clockGhz) {}
 
-  /// Adds the tasks of a model with `only` in their label, nodes or text. Throws Error if there is none.
+  /// Adds the tasks of a model that have `only` in their label, nodes or text. Throws Error if there is none.
   void addModel(const ModelOptions &model, const CompileOptions &compiling, const std::string &only);
-  /// Adds the tasks of problems, each as one kernel in the layout of a network. Returns the reasons why others have none:
-  /// "conv2d ...: reason".
+  /// Adds the tasks of problems, each as one kernel in the layout of a network. Returns the reasons why other problems
+  /// have no task: "conv2d ...: reason".
   std::vector<std::string> addProblems(const std::vector<lab::ListedProblem> &problems,
                                        const CompileOptions &compiling);
 
@@ -26,7 +26,7 @@ private:
   double clockGhz;
   std::vector<std::unique_ptr<KernelFacts>> facts; // facts about the kernel of each task
 
-  /// Adds the task of a kernel. Returns false if no schedule computes the kernel.
+  /// Adds the task of a kernel to the list. Returns false if no schedule computes the kernel.
   bool add(KernelTask kernel);
 };
 

@@ -1,4 +1,4 @@
-// Outcomes of trials as tuning records (docs/records.md).
+// Stores the outcomes of trials as tuning records (docs/records.md).
 #pragma once
 
 #include "jobs/Recording.h"
@@ -6,7 +6,8 @@
 
 namespace lathe::jobs {
 
-/// The measurement in a record, with the times of its leading outcome only, because clocks differ between days.
+/// Turns a tuning record into a measurement, with the times of its leading outcome only, because clocks differ between
+/// days.
 tune::Measurement measurementOf(const store::TuningRecord &record);
 
 class TrialRecords {
@@ -15,12 +16,12 @@ public:
   TrialRecords(Recording &recording, std::string searcher) : recording(recording), searcher(std::move(searcher)) {}
 
   void add(const tune::Task &task, const std::vector<tune::Measurement> &measurements);
-  /// The records of a task's finalists, with the results of the turns. `undone`: what single tasks gain is no gain for
-  /// the model.
+  /// Makes the records of a task's finalists, with the results of measuring them in turns. `undone`: true if schedules
+  /// that gain alone gain nothing in the whole model.
   store::TunedTask of(const tune::Task &task, const tune::TunedTask &tuned, bool undone = false) const;
-  /// The record of one measured schedule with this verdict.
+  /// Makes the record of one measured schedule with this verdict.
   store::TunedTask of(const tune::Task &task, const tune::Measurement &measurement, store::TuningVerdict verdict) const;
-  /// Adds the stored measurements of earlier searches on this machine to the task.
+  /// Adds the measurements of earlier searches on this machine, from the store, to the task.
   void recall(tune::TaskToTune &task) const;
 
 private:
@@ -30,7 +31,7 @@ private:
   store::TuningRecord recordOf(const tune::Measurement &measurement) const;
 };
 
-/// Adds the schedule of the shipped record to each task that has one. `machine`: Target::key.
+/// Adds to each task the schedule of its shipped record, if it has one. `machine`: Target::key.
 void addShipped(std::vector<tune::TaskToTune> &tasks, const std::string &machine);
 
 } // namespace lathe::jobs

@@ -1,4 +1,4 @@
-// `lathe tune --all`: tunes models one after another, each in a process of its own, and states what that gained.
+// `lathe tune --all`: tunes models one after another, each in a process of its own, and reports the gains.
 #pragma once
 
 #include "jobs/Recording.h"
@@ -9,31 +9,32 @@
 namespace lathe::jobs {
 
 struct TuneAllOptions {
-  std::string list;       // zoo:NAME or files, separated by commas; "": --all was not given
-  ModelOptions common;    // without a model: how all are compiled
-  Arguments tuneFlags;    // of `lathe tune`, without --threads, --budget and those about compiling
-  double budget = 0;      // seconds of tuning a model; 0: no limit
-  double maxSeconds = 20; // of timing a package beside ONNX Runtime
-  bool again = false;     // tune models that are done, too
-  std::string store;      // file; "": the default one
-  std::string page;       // Markdown; "": none
-  std::string command;    // as typed
+  std::string list;       // value of --all: zoo:NAME or files, separated by commas; "": the flag was not given
+  ModelOptions common;    // options of compilation for all models; the model itself is left empty
+  Arguments tuneFlags;    // flags for `lathe tune`, without --threads, --budget and the flags about compiling
+  double budget = 0;      // limit on the seconds of tuning one model; 0: no limit
+  double maxSeconds = 20; // limit on the seconds of timing a package beside ONNX Runtime
+  bool again = false;     // true: also tune models that an earlier run has finished
+  std::string store;      // file of the store; "": the default store
+  std::string page;       // Markdown file for the table; "": none
+  std::string command;    // command line as typed
 };
 
 struct TunedAll {
-  std::vector<TunedModel> models; // in the order of the list
-  std::string noPeer;             // why there is no comparison with ONNX Runtime; "": there is one
-  std::string store, folder;      // where measurements and finished models are kept
+  std::vector<TunedModel> models; // results by model, in the order of the list
+  std::string noPeer;             // the reason why there is no comparison with ONNX Runtime; "": there is one
+  std::string store, folder;      // file of the store; folder of the files of finished models
   ProgramBuild build;
-  bool failed = false; // a model could not be tuned or compared
+  bool failed = false; // true: a model could not be tuned or compared
 };
 
-/// Is called for model `i` of `count` when it is finished, with the seconds that are left for the others if they are known, and
-/// for one that was `done` by an earlier run of the command.
+/// Function that is called when model `i` of `count` is finished. `done`: an earlier run of the command had finished
+/// it. `secondsLeft`: the expected seconds for the other models, if known.
 using TuneAllWatch =
     std::function<void(size_t i, size_t count, const TunedModel &model, bool done, std::optional<double> secondsLeft)>;
 
-/// Tunes the models that are not done yet. Throws Error, before anything is tuned, for an entry that is no model.
+/// Tunes the models of the list that are not done yet. Throws Error, before anything is tuned, for an entry that is no
+/// model.
 TunedAll tuneAll(const TuneAllOptions &all, TuneAllWatch watch);
 
 } // namespace lathe::jobs

@@ -1,4 +1,4 @@
-// Results of `lathe tune --all` for each model, and the files that keep them across interruptions.
+// The result of `lathe tune --all` for each model, and the files that keep the results across interruptions.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,42 +13,43 @@ namespace lathe::jobs {
 struct TunedModel {
   std::string model;        // name of the model in the list
   double tuningSeconds = 0; // seconds that all runs of `lathe tune` took
-  double seconds = 0;       // the same, and the seconds of the comparisons
-  nlohmann::json report;    // JSON of `lathe tune --compare`; null: not tuned
-  /// JSON of `lathe compare --with onnxruntime` for the package without tuning and for the tuned one. null: not
+  double seconds = 0;       // tuningSeconds plus the seconds that the comparisons took
+  nlohmann::json report;    // JSON of `lathe tune --compare`; null: the model is not tuned
+  /// JSON of `lathe compare --with onnxruntime` for the package without tuning and for the tuned package; null: not
   /// compared.
   nlohmann::json before, after;
-  /// Why there is no comparison with ONNX Runtime; "": there is one, or it is not installed.
+  /// The reasons why there is no comparison with ONNX Runtime; "": there is one, or ONNX Runtime is not installed.
   std::string beforeReason, afterReason;
   std::string finished; // date and time when the model was finished
-  std::string failure;  // why there is no report; "": there is one
+  std::string failure;  // the reason why there is no report; "": there is one
 
   bool tuned() const { return !report.is_null(); }
-  /// True if a schedule other than the default, or another graph, is kept.
+  /// True if the tuned model keeps a schedule other than the default, or another graph.
   bool kept() const;
   /// True if the search found a faster schedule or graph, even if it was not kept.
   bool gained() const;
-  /// Number of trials of all tasks, including earlier runs; number of trials among them that failed.
+  /// Number of trials of all tasks of the model, including earlier runs; number of these trials that failed.
   int64_t trials() const;
   int64_t failedTrials() const;
-  /// Mean, median, max, min and standard deviation in ms of the untuned or the tuned package. If nothing is kept, the
-  /// tuned package is the untuned one.
+  /// Mean, median, max, min and standard deviation, in ms, of a run of the untuned or the tuned package. If nothing is
+  /// kept, the tuned package is the untuned one.
   nlohmann::json times(bool tuned) const;
-  /// Untuned time / tuned time, with its interval and verdict.
+  /// Ratio of times, untuned / tuned package, with its interval and verdict.
   const nlohmann::json &speedup() const;
-  /// ONNX Runtime's time / our time, with the tuned or the untuned package; null: unknown.
+  /// Ratio of times, ONNX Runtime / Lathe, with the tuned or the untuned package; null: unknown.
   nlohmann::json peerRatio(bool tuned) const;
-  /// True if other programs disturbed a comparison.
+  /// True if other programs disturbed a comparison of this model.
   bool disturbed() const;
 };
 
-/// JSON of a model: the columns of the table, and all reports.
+/// JSON of a tuned model: the columns of the table, and all reports.
 nlohmann::json toJson(const TunedModel &model);
 
-/// One file per model in a folder. A file counts only for the program, machine and settings that wrote it.
+/// The files with the results of models, one per model in a folder. A file counts only for the program, machine and
+/// settings that wrote it.
 class TunedModels {
 public:
-  /// `identity`: program, machine and settings. Creates the folder. Throws Error if that fails.
+  /// `identity`: program, machine and settings that files must have. Creates the folder. Throws Error if that fails.
   TunedModels(std::filesystem::path folder, nlohmann::json identity);
 
   const std::filesystem::path &folder() const { return place; }

@@ -1,4 +1,4 @@
-// File names for arrays that are named by a model. The names are untrusted text.
+// File names for arrays that a model names. The models' names are untrusted text.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace lathe {
 /// of two equal results the later one gets a number ("a_b_2"). Equal lists give equal results.
 std::vector<std::string> fileNames(std::span<const std::string> names);
 
-/// Returns names for members of an archive by the same rules, but a member may be a path below the folder where the
-/// archive is unpacked, so "block/y" stays.
+/// Returns names for members of an archive by the rules of fileNames, except that a slash stays ("block/y"): a member
+/// may be a path below the folder where the archive is unpacked.
 std::vector<std::string> memberNames(std::span<const std::string> names);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Float arithmetic, with which the functions of Math.cpp and RelaxedMath.cpp are written.
+// Emits float arithmetic; the functions in Math.cpp and RelaxedMath.cpp are written with it.
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
@@ -14,7 +14,7 @@ namespace lathe {
 
 namespace arith = mlir::arith;
 
-/// Float arithmetic in one format, on values of one shape (scalar or vector).
+/// Emits float arithmetic in one format (float32 or float64), on values of one shape (scalar or vector).
 class Arithmetic {
 public:
   using Value = mlir::Value;
@@ -72,10 +72,11 @@ public:
   Value subI(Value x, Value y) { return make<arith::SubIOp>(x, y); }
   Value andI(Value x, int64_t y) { return make<arith::AndIOp>(x, integer(y)); }
   Value shiftLeft(Value x, int64_t y) { return make<arith::ShLIOp>(x, integer(y)); }
-  Value shiftRight(Value x, int64_t y) { return make<arith::ShRSIOp>(x, integer(y)); } // arithmetic
-  /// Magnitude of x with the sign of y.
+  // arithmetic shift, which keeps the sign
+  Value shiftRight(Value x, int64_t y) { return make<arith::ShRSIOp>(x, integer(y)); }
+  /// A value with the magnitude of x and the sign of y.
   Value copySign(Value x, Value y) { return make<mlir::math::CopySignOp>(x, y); }
-  /// 2^n for an integer vector n within the normal range.
+  /// 2^n for an integer (or vector of integers) n within the normal range of exponents.
   Value powerOfTwo(Value n) { return fromBits(shiftLeft(addI(n, integer(bias())), mantissa())); }
 
   /// x rounded to an integer, both as float and as integer. |x| must be below 2^(mantissa - 2).
@@ -89,8 +90,8 @@ public:
     Value shifted = add(x, magic);
     return {sub(shifted, number(magic)), subI(bits(shifted), bits(number(magic)))};
   }
-  /// Rounds x * factor in the same way. `number` is the result; the low bits of `shifted` hold the result plus
-  /// `offset`.
+  /// Rounds x * factor to an integer as `nearest` does. `number` is the result; the low bits of `shifted` hold the
+  /// result plus `offset`.
   struct Powers {
     Value number, shifted;
   };
@@ -100,10 +101,10 @@ public:
     return {sub(shifted, number(magic)), shifted};
   }
   static constexpr double log2e = 1.4426950408889634074;
-  /// Returns 2^n if the low bits of `integer` hold n + bias(), which become the exponent.
+  /// Returns 2^n, where the low bits of `integer` hold n + bias(); they become the exponent of the float.
   Value powerOfBits(Value integer) { return fromBits(shiftLeft(integer, mantissa())); }
 
-  /// Returns c0 + c1 x + c2 x^2 ..., computed by Horner's rule.
+  /// Returns the polynomial c0 + c1 x + c2 x^2 ..., computed by Horner's rule.
   Value polynomial(Value x, std::initializer_list<double> coefficients) {
     auto at = std::rbegin(coefficients);
     Value result = number(*at);

@@ -17,27 +17,29 @@ struct KernelTensor {
   unsigned buffer = 0;
   ElementType type = ElementType::invalid;
   Dims dims;
-  Dims stored;       // extents in memory, at least `dims`: a value that grows in place has gaps after its rows
+  Dims stored;       // extents in memory, at least `dims`: a tensor that grows in place has gaps after its rows
   int64_t block = 0; // channels per block; 0: row-major
-  int64_t last = 0;  // channels last (ChannelLayout.h): elements from one position to the next; otherwise 0
-  mlir::Value value; // argument or returned value of the kernel function
+  // if the channels are last (ChannelLayout.h): elements from one position to the next; otherwise 0
+  int64_t last = 0;
+  mlir::Value value; // argument or returned value of the kernel function that this tensor is
   bool constant = false;
 
   size_t rank() const { return dims.size(); }
 };
 
-/// The tensors of a kernel function. Its buffers belong to the arguments, then to the results.
+/// The tensors of a kernel function: its arguments and results. Buffers are numbered through the arguments, then the
+/// results.
 struct KernelTensors {
-  /// Declines layouts other than #nn.blocked<1, B>, data-dependent extents, and elements smaller
-  /// than a byte.
+  /// Lists the tensors of a kernel. Declines layouts other than #nn.blocked<1, B>, data-dependent extents, and
+  /// elements smaller than a byte.
   explicit KernelTensors(const KernelProblem &problem);
   std::vector<KernelTensor> inputs, outputs;
 
-  /// Returns the tensor of `value` if it is an argument, else null.
+  /// Returns the tensor of `value` if it is an argument of the kernel function, else null.
   const KernelTensor *input(mlir::Value value) const;
   std::vector<bool> writable() const;
-  /// Makes the channels an ordinary axis if a tensor has its channels last and no other tensor has several blocks. Then
-  /// no tensor is blocked.
+  /// Turns the channels of all tensors into an ordinary axis if a tensor has its channels last and no other tensor has
+  /// several blocks of channels. Then no tensor is blocked.
   void makeChannelsAnAxis();
 
 private:
@@ -50,46 +52,46 @@ Dims memoryStrides(const KernelTensor &tensor);
 /// Number of elements that a tensor takes in memory, padding included.
 Dim memoryElements(const KernelTensor &tensor);
 
-/// A tensor with its strides in a space.
+/// A tensor with its strides in an iteration space.
 struct Access {
   const KernelTensor *tensor = nullptr;
-  Dims strides; // strides in elements by axis of the space
-  Dim base = 0; // offset of the element at the origin of the space
-  /// True for a row-major tensor in a blocked space with a partial last block: the tensor has no
-  /// elements for the lanes beyond the last channel.
+  Dims strides; // strides in elements, by axis of the iteration space
+  Dim base = 0; // offset in elements of the tensor's element at the origin of the space
+  /// True for a row-major tensor in a blocked space with a partial last block: the tensor has no elements for the
+  /// lanes of that block beyond the last channel.
   bool partial = false;
 };
 
 struct Space {
   Dims extents;
-  int64_t block = 0;    // blocked space: channels of a block, the extent of the last axis; else 0
-  int64_t channels = 0; // blocked space: number of channels
-  size_t blockAxis = 0; // blocked space: axis that counts blocks
+  int64_t block = 0;    // in a blocked space: channels of a block, which is the extent of the last axis; else 0
+  int64_t channels = 0; // in a blocked space: number of channels
+  size_t blockAxis = 0; // in a blocked space: index of the axis that counts blocks
 
   Space() = default;
-  /// Makes the space of a tensor with these extents. `block`: channels per block; 0: row-major.
+  /// Makes the iteration space of a tensor with the extents `dims`. `block`: channels per block; 0: row-major.
   Space(const Dims &dims, int64_t block);
 
   /// Returns the strides of `tensor` when it is broadcast to the space by the rules of NumPy (axes aligned at the
   /// right). Declines if no strides describe it.
   Access access(const KernelTensor &tensor) const;
-  /// Returns the strides of `tensor`, whose axis i is the logical axis `axes[i]` of the space.
+  /// Returns the strides of `tensor` in the space; axis i of the tensor is the logical axis `axes[i]` of the space.
   Access access(const KernelTensor &tensor, const std::vector<size_t> &axes) const;
 
-  /// Removes axes of extent 1 and merges adjacent axes that every access can traverse as one. Does not merge axes with
-  /// different `kinds`; updates `kinds`. At least one axis remains. Without `kinds`, also moves the axis of blocks next
-  /// to the axis of their channels if a tensor has its channels last.
+  /// Removes axes of extent 1 from the space and merges adjacent axes that every access can traverse as one. Does not
+  /// merge axes with different `kinds`; updates `kinds`. At least one axis remains. Without `kinds`, also moves the
+  /// axis of blocks next to the axis of their channels if a tensor has its channels last.
   void collapse(std::vector<Access *> accesses, std::vector<int> *kinds = nullptr);
 
 private:
   void moveBlocksInside(const std::vector<Access *> &accesses);
 };
 
-/// Returns the block size of the blocked inputs and outputs; 0 if none is blocked. Declines
+/// Returns the block size of the blocked inputs and outputs of a kernel; 0 if none is blocked. Declines tensors with
 /// different block sizes.
 int64_t blockOf(const KernelTensors &tensors);
 
-/// Calls cutUnits (codegen/space/LoopFacts.h) with the extents of the space.
+/// Divides the space into work items: calls cutUnits (codegen/space/LoopFacts.h) with the extents of the space.
 Units cutUnits(const Space &space, int64_t grain, int64_t granule, size_t limit);
 
 } // namespace lathe

@@ -12,48 +12,50 @@ public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
 
-  /// Begins a kernel. `extents` are all extents that `extent` will be asked for; constants among them are ignored.
+  /// Begins a kernel. `extents` are all extents that the function `extent` will be asked for; constants among them are
+  /// ignored.
   KernelHarness(const KernelProblem &problem, const KernelTensors &tensors, const Dims &extents);
 
   KernelBuilder k;
   const KernelTensors &tensors;
 
-  /// The value of an extent: a constant, or a number that the caller passes at run time.
+  /// The value of the extent `dim` in the kernel: a constant, or a number that the caller passes at run time.
   Value extent(const Dim &dim);
-  /// Returns offset + index * stride.
+  /// Returns the offset plus index * stride, in elements.
   Value advance(Value offset, Value index, const Dim &stride);
-  Value divide(Value x, Value y); // x / y for operands that are not negative
+  Value divide(Value x, Value y); // unsigned quotient; neither operand may be negative
   Value remainder(Value x, Value y);
 
-  /// The index along each of the axes `extents` that belongs to position `number` in row-major order.
+  /// Converts the position `number` in row-major order to an index along each of the axes with extents `extents`.
   Values unravel(Value number, const Dims &extents);
 
-  /// Calls body(first indices, lo, hi) for every work item of this slot. The work item has one index of every axis
-  /// before `units.axis`, and the range [lo, hi) of that axis.
+  /// Emits a loop that calls body(first indices, lo, hi) for every work item of this thread's share. A work item has
+  /// one index of every axis before `units.axis`, and the range [lo, hi) of that axis.
   void forUnits(const Space &space, const Units &units, const std::function<void(Values, Value lo, Value hi)> &body);
-  /// Calls body(first indices, lo, hi) as above, but for the work items [first, last).
+  /// Emits a loop that calls body(first indices, lo, hi) as above, but for the work items [first, last).
   void forUnits(const Space &space, const Units &units, Value first, Value last,
                 const std::function<void(Values, Value lo, Value hi)> &body);
 
-  /// Emits body(index) for lo <= index < hi. An iteration has `unroll` copies of the body; with `sideBySide` their
-  /// instructions are interleaved (KernelBuilder::sideBySide).
+  /// Emits a loop of body(index) for lo <= index < hi. An iteration has `unroll` copies of the body; with `sideBySide`
+  /// their instructions are interleaved (KernelBuilder::sideBySide).
   void forUnrolled(Value lo, Value hi, int64_t unroll, const std::function<void(Value)> &body, bool sideBySide = false);
   /// Emits body(index, mask) for vectors of `lanes` from lo to hi, unrolled as in forUnrolled.
   /// `mask` is null for whole vectors; the last vector may be masked.
   void forVectors(Value lo, Value hi, int64_t lanes, int64_t unroll, const std::function<void(Value, Value)> &body,
                   bool sideBySide = false);
 
-  /// Loads elements of `access` from `offset` along the last axis: a scalar if the access does not vary along this
-  /// axis, else a vector of `lanes` (1: a scalar).
+  /// Loads elements of the tensor of `access` from `offset` along the last axis of the space: a scalar if the access
+  /// does not vary along this axis, else a vector of `lanes` (1: a scalar).
   Value load(const Access &access, Value offset, int64_t lanes, Value mask = {});
-  /// Loads one element for each lane, at offset + steps[lane]; `steps` is a vector of i64.
+  /// Loads one element of a tensor for each lane, at offset + steps[lane]; `steps` is a vector of i64.
   Value gather(const KernelTensor &tensor, Value offset, Value steps, Value mask = {});
   void store(const Access &access, Value value, Value offset, int64_t lanes, Value mask = {});
-  /// Returns a mask of the lanes that hold channels in block `blockIndex`, in a space with a partial last block.
+  /// Returns a mask of the lanes that hold channels in block `blockIndex`, in a space whose last block of channels is
+  /// partial.
   Value channelMask(const Space &space, Value blockIndex);
-  Value both(Value mask, Value otherMask); // both masks combined by "and"; a null mask has all lanes
+  Value both(Value mask, Value otherMask); // "and" of two masks; a null mask has all lanes
 
-  /// Reduces all lanes of a vector (two or more) by merging halves.
+  /// Reduces all lanes of a vector of at least two lanes to one value by merging halves.
   Value across(ElementType type, Value vector, const std::function<Value(ScalarBuilder &, Value, Value)> &merge);
 
   ScalarBuilder scalar(ElementType type, Value like) { return ScalarBuilder(k, type, type, like); }
@@ -63,7 +65,7 @@ public:
 private:
   Dims runtime;
   Value allLanes(int64_t lanes);
-  /// Returns the vector 0, stride, 2 * stride, ...
+  /// Returns the vector 0, stride, 2 * stride, ... with `lanes` elements.
   Value laneSteps(const Dim &stride, int64_t lanes);
   /// Returns the address base[offset + steps[lane]] for each lane.
   Value pointers(Value base, Value offset, Value steps, mlir::Type memory);
@@ -72,25 +74,26 @@ private:
 /// Returns the extents of a space and the strides of accesses, for the constructor of KernelHarness.
 Dims extentsOf(const Space &space, const std::vector<Access> &accesses);
 
-/// Number of element-wise operations in the body, from which families choose how far to unroll.
+/// Number of element-wise operations in the body of a kernel function, from which kernel families choose how far to
+/// unroll.
 int64_t countOps(mlir::func::FuncOp function);
-/// Returns the only operation of the body that is not element-wise (except constants). Declines if
-/// there is not exactly one.
+/// Returns the anchor of a kernel: the only operation of its body that is neither element-wise nor a constant.
+/// Declines if there is not exactly one.
 mlir::Operation *soleAnchor(mlir::func::FuncOp function);
-/// Declines unless every operation of the body is `anchor` or element-wise with a scalar lowering.
+/// Declines unless every operation in the body of a kernel is `anchor` or element-wise with a scalar lowering.
 void requirePointwise(mlir::func::FuncOp function, mlir::Operation *anchor);
 /// Declines element types on which kernels cannot compute.
 void requireComputed(ElementType type);
 void requireComputed(const KernelTensors &tensors);
 
-/// A tensor that only the anchor may read, and the reason to decline if another operation reads it.
+/// A tensor that only the anchor of a kernel may read, and the reason to decline if another operation reads it.
 struct Unread {
   const KernelTensor *tensor = nullptr;
   const char *reason = "";
 };
-/// Generates the element-wise part of a kernel in a temporary kernel. If an operation is not supported, this declines
-/// now and not while a schedule is generated. `more` are values of the body that are needed besides the results; they
-/// may be null.
+/// Checks that the element-wise part of a kernel can be generated, by generating it in a temporary kernel: an
+/// operation that is not supported is then declined now and not while a schedule is generated. `more` are values of
+/// the body that are needed besides the results; they may be null.
 void tryPointwise(const KernelProblem &problem, const KernelTensors &tensors, mlir::Operation *anchor = nullptr,
                   const Unread &unread = {}, const std::vector<mlir::Value> &more = {});
 

@@ -1,5 +1,5 @@
-// Views: tensors around the anchor of a kernel that are accessed in place. They are the results of reshapes,
-// transposes, slices and splits; strides describe them, so they need no copies.
+// Views of tensors around the anchor of a kernel, which the kernel accesses in place. Reshapes, transposes, slices
+// and splits make them; strides describe them, so they need no copies.
 #pragma once
 
 #include "codegen/builder/RunTimeDims.h"
@@ -9,9 +9,8 @@
 
 namespace lathe {
 
-/// A factor of an axis: `extent` positions with distance `stride` in elements. An axis that a
-/// reshape merged from axes that are not contiguous has several factors, outermost first. An axis
-/// of extent 1 has none.
+/// A factor of an axis of a view: `extent` positions with distance `stride` in elements. An axis that a reshape merged
+/// from axes that are not contiguous has several factors, outermost first. An axis of extent 1 has no factor.
 struct ViewFactor {
   Dim extent, stride;
 };
@@ -31,7 +30,7 @@ struct TensorView {
 /// describe.
 TensorView operandView(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes, mlir::Value value);
 
-/// Returns where the elements of `value` are stored: the view of the kernel's only result, which reshapes and
+/// Returns where the kernel stores the elements of `value`: a view of the kernel's only result, which reshapes and
 /// transposes make from `value`.
 TensorView resultView(mlir::func::FuncOp function, const nn::SymbolicShapes &shapes, mlir::Value value);
 
@@ -47,7 +46,7 @@ struct CommonAxes {
 };
 CommonAxes commonAxes(std::vector<ViewAxis> walks);
 
-/// Returns the stride of an axis that has one factor. Throws Declined for other axes.
+/// Returns the stride of an axis of a view that has exactly one factor. Throws Declined, with `what`, for other axes.
 Dim soleStride(const ViewAxis &axis, const char *what);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Quantisation of floats to bytes with few instructions of x86.
+// Emits the quantisation of floats to bytes with few x86 instructions.
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"

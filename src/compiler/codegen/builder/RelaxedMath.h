@@ -23,16 +23,16 @@ namespace lathe::relaxed {
 /// True if `kernel` allows relaxed functions and `x` is a scalar or vector of f32.
 bool applies(KernelBuilder &kernel, mlir::Value x);
 
-// Functions of `x`, a scalar or vector of f32.
+// Each of these functions emits code for the function that it names, applied to `x`, a scalar or vector of f32.
 mlir::Value exp(KernelBuilder &kernel, mlir::Value x);
-/// e^x for x <= 0, relaxed.
+/// e^x for x <= 0, with the relaxed error.
 mlir::Value expNegative(KernelBuilder &kernel, mlir::Value x);
 mlir::Value sigmoid(KernelBuilder &kernel, mlir::Value x);
 mlir::Value tanh(KernelBuilder &kernel, mlir::Value x);
 mlir::Value erfBrief(KernelBuilder &kernel, mlir::Value x);
-/// 1 / x. Scalars, and targets without the instruction, divide.
+/// 1 / x with the relaxed error. For scalars, and on targets without an approximate instruction, an exact division.
 mlir::Value reciprocal(KernelBuilder &kernel, mlir::Value x);
-/// 1 / sqrt(x), relaxed.
+/// 1 / sqrt(x) with the relaxed error.
 mlir::Value reciprocalSqrt(KernelBuilder &kernel, mlir::Value x);
 
 } // namespace lathe::relaxed

@@ -6,11 +6,12 @@
 
 namespace lathe {
 
-/// The extents that the code of a kernel needs. Every extent that is not constant becomes one entry of
-/// GeneratedKernel::dims. An entry is a whole expression ("N*196"): the plan evaluates it and the code only loads it.
+/// The list of extents that the code of a kernel needs at run time. Every extent that is not constant becomes one
+/// entry of GeneratedKernel::dims. An entry is a whole expression ("N*196"): the plan evaluates it and the code only
+/// loads it.
 class RunTimeDims {
 public:
-  /// Adds `dim` to the extents. Call it before the KernelBuilder is made.
+  /// Adds `dim` to the run-time extents of the kernel. Call it before the KernelBuilder is made.
   const Dim &need(const Dim &dim) {
     if (!dim.isConstant() && !indexOf(dim))
       dims.push_back(dim);

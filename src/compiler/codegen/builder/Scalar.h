@@ -1,5 +1,5 @@
-// Element-wise operators as expressions over scalars or vectors. Each is written once in
-// codegen/scalar/; element-wise kernels and the epilogues of all other kernels use it.
+// Element-wise operators as expressions over scalars or vectors. Each operator is written once in codegen/scalar/;
+// element-wise kernels and the epilogues of all other kernels use this code.
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
@@ -20,7 +20,7 @@ public:
       : kernel(kernel), operandType(operand), resultType(result), like(like) {}
 
   KernelBuilder &kernel;
-  /// Element type of the first operand (Where: of the second), which selects the arithmetic.
+  /// Element type of the operator's first operand (Where: of the second), which selects the arithmetic.
   const ElementType operandType;
   const ElementType resultType;
   Value like;
@@ -31,16 +31,16 @@ public:
   Value constant(double value);
   Value constantLike(Value value, double number);
 
-  // Arithmetic on floats, signed or unsigned integers, as the operand's type requires.
+  // ---- Arithmetic on floats, signed or unsigned integers, as the operand's type requires.
   Value add(Value x, Value y);
   Value sub(Value x, Value y);
   Value mul(Value x, Value y);
   Value div(Value x, Value y);
   Value neg(Value x);
-  /// For floats, NaN in either operand gives NaN (as in ONNX Max, Min and Relu).
+  /// Maximum and minimum. For floats, NaN in either operand gives NaN (as in ONNX Max, Min and Relu).
   Value max(Value x, Value y);
   Value min(Value x, Value y);
-  /// max and min with a constant that is not NaN, in one instruction. NaN in x still gives NaN.
+  /// max and min of x and a constant that is not NaN, in one instruction. NaN in x gives NaN.
   Value atLeast(Value x, double bound);
   Value atMost(Value x, double bound);
   Value fma(Value x, Value y, Value z);
@@ -54,14 +54,14 @@ public:
   Value reciprocal(Value x);
   Value reciprocalSqrt(Value x);
   Value quotient(Value x, Value y);
-  /// Comparisons with i1 results (or vectors of i1). Every comparison with NaN is false.
+  /// Comparisons that give i1 (or vectors of i1). Every comparison with NaN is false.
   Value equal(Value x, Value y);
   Value less(Value x, Value y);
   Value lessEqual(Value x, Value y);
   Value select(Value condition, Value x, Value y);
 
-  // Transcendental functions without library calls; codegen/builder/Math.cpp states the error of
-  // each in ULP, codegen/builder/RelaxedMath.h the errors of relaxed mathematics.
+  // ---- Transcendental functions without library calls; codegen/builder/Math.cpp states the error of each in ULP,
+  // codegen/builder/RelaxedMath.h the errors of relaxed mathematics.
   Value exp(Value x);
   /// e^x for x <= 0 with fewer instructions than exp. Denormal results become zero; NaN stays NaN.
   Value expNegative(Value x);
@@ -80,7 +80,7 @@ public:
 };
 
 /// The scalar code of one operator, with the operator's mnemonic. The table of all operators is generated from the
-/// records (ops/Lowerings.inc).
+/// operator records (ops/Lowerings.inc).
 struct ScalarLowering {
   const char *name;
   mlir::Value (*lower)(ScalarBuilder &b, const Attrs &attrs, mlir::ValueRange operands);
@@ -88,15 +88,15 @@ struct ScalarLowering {
 /// Returns the scalar code of an operator; null if it has none (codegen/scalar/Lowerings.cpp).
 const ScalarLowering *findScalarLowering(std::string_view mnemonic);
 
-/// Evaluates the element-wise part of the body of a kernel at one position (scalar) or several
-/// adjacent positions (vector). `leaf` returns the value of everything that is not element-wise
-/// (kernel arguments, results of the anchor). Each value is computed once.
+/// Emits the element-wise part of the body of a kernel at one position (scalar) or several adjacent positions
+/// (vector). `leaf` returns the value of everything that is not element-wise (kernel arguments, results of the
+/// anchor). Each value is computed once.
 class Pointwise {
 public:
   Pointwise(KernelBuilder &kernel, std::function<mlir::Value(mlir::Value)> leaf)
       : kernel(kernel), leaf(std::move(leaf)) {}
-  /// `leaf` must return null for a value that its defining operation computes. Throws Declined for an operation without
-  /// scalar code.
+  /// Emits the code that computes `nnValue` and returns its value. `leaf` must return null for a value that its
+  /// defining operation computes. Throws Declined for an operation without scalar code.
   mlir::Value evaluate(mlir::Value nnValue);
 
 private:

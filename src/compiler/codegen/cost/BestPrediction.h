@@ -9,15 +9,15 @@ namespace lathe {
 struct PredictedSchedule {
   Schedule schedule;
   double cycles = 0; // predicted cycles, Prediction::total()
-  double memory = 0; // part of the cycles for memory, Prediction::memory
+  double memory = 0; // the part of the cycles that the transfers from memory take, Prediction::memory
 };
 
-/// The two candidates for a kernel, and which one is chosen.
+/// The two candidate schedules for a kernel, and which of them the prior chooses.
 struct ScheduleChoice {
   PredictedSchedule rule; // schedule of the hand rules
-  /// Schedule with the lowest predicted cost; equal to `rule` if no other is predicted to be faster.
+  /// Schedule with the lowest predicted cost; equal to `rule` if no other schedule is predicted to be faster.
   PredictedSchedule model;
-  bool byModel = false; // true if the predicted gain of `model` over `rule` exceeds the margin: `model` is chosen
+  bool byModel = false; // true: `model` is chosen, because its predicted gain over `rule` exceeds the margin
 
   const Schedule &schedule() const { return byModel ? model.schedule : rule.schedule; }
 };
@@ -30,9 +30,9 @@ struct ScheduleChoice {
 /// legal.
 ScheduleChoice bestPrediction(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
 
-/// Returns `rule` (the choice of the hand rules) and the legal schedules that the hand rules have for the family's
-/// other algorithms, lowest predicted cost first. Schedules that round operands are included only if the precision asks
-/// for it.
+/// Returns `rule` (the schedule of the hand rules for the kernel) and the legal schedules that the hand rules choose
+/// for the family's other algorithms, lowest predicted cost first. Schedules that round operands are included only if
+/// the precision asks for them.
 std::vector<PredictedSchedule> ruleSchedules(const KernelFacts &facts, const PredictedSchedule &rule);
 
 } // namespace lathe

@@ -31,14 +31,14 @@ enum class OperandClass {
 };
 inline constexpr size_t operandClasses = 4;
 
-/// One number for each class of operands.
+/// One number for each class of operands (OperandClass).
 using PerClass = std::array<double, operandClasses>;
 
 struct Loop {
   LoopKind kind;
   LoopAxis axis;
-  double extent;   // number of iterations, the mean if it varies; at least 1
-  PerClass growth; // bytes that all iterations touch, divided by the bytes that one touches: from 1 to `extent`
+  double extent;   // number of iterations, or their mean if it varies; at least 1
+  PerClass growth; // bytes that all iterations touch / bytes that one iteration touches, from 1 to `extent`
 };
 
 /// A perfect nest of loops. All nests of one algorithm have the same loops in the same order, for every schedule: a
@@ -47,19 +47,19 @@ struct LoopNest {
   PerClass element;        // bytes that an iteration of the innermost loop touches; 0: the kernel has no such operands
   std::vector<Loop> loops; // loops of the nest, innermost first
 
-  /// Values of Loop::growth, by name of the class.
+  /// Values of Loop::growth, by name of the class of operands.
   struct Growth {
     double input = 1, weights = 1, output = 1, scratch = 1;
   };
-  /// Adds a loop around the others. Limits the values of `growth` to 1 ... `extent`.
+  /// Adds a loop around the loops of the nest. Limits the values of `growth` to 1 ... `extent`.
   void add(LoopKind kind, LoopAxis axis, double extent, const Growth &growth);
-  /// Adds a loop whose iterations touch different bytes of the classes `along`, and the same bytes of all other
-  /// classes.
+  /// Adds a loop around the nest whose iterations touch different bytes of the classes `along`, and the same bytes of
+  /// all other classes.
   void add(LoopKind kind, LoopAxis axis, double extent, std::initializer_list<OperandClass> along);
 
-  /// Product of the extents of all loops: multiply-adds for products, elements for other kernels.
+  /// Product of the extents of all loops in the nest: multiply-adds for products, elements for other kernels.
   double iterations() const;
-  /// Product of the extents of the loops along one axis.
+  /// Product of the extents of those loops of the nest that run along one axis.
   double extent(LoopAxis axis) const;
 };
 

@@ -1,4 +1,4 @@
-// Counts how often the innermost loops of element-wise and similar kernels run, and how long they are.
+// Counts how often the innermost loops of element-wise and similar kernels run, and how many iterations they have.
 #pragma once
 
 #include "codegen/space/LoopFacts.h"
@@ -8,8 +8,8 @@
 
 namespace lathe {
 
-/// `runs` loops along the innermost axis, of `length` iterations each. They are divided into `units` work items along
-/// the axes `items`.
+/// The innermost loops of a kernel: `runs` loops of `length` iterations each. They are divided into `units` work items
+/// along the axes `items`.
 struct LoopRuns {
   double runs = 1, length = 1, units = 1;
   std::array<WorkAxis, 2> items = {};

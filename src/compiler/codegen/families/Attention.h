@@ -1,4 +1,4 @@
-// Reads attention kernels; codegen/families/Attention.cpp emits the code.
+// Reads the facts of attention kernels; codegen/families/Attention.cpp emits their code.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// Reads the facts of a kernel function. Throws Declined if no schedule can compute it.
+/// Reads the facts of an attention kernel from its function. Throws Declined if no schedule can compute it.
 std::unique_ptr<KernelFacts> readAttention(const KernelProblem &problem);
 
 } // namespace lathe

@@ -1,5 +1,5 @@
-// The operands of an attention kernel: reads them through their strides and packs them in scratch
-// in the order in which the microkernel reads them.
+// Emits code that reads the operands of an attention kernel through their strides and packs them in scratch in the
+// order in which the microkernel reads them.
 #pragma once
 
 #include "codegen/builder/RunTimeDims.h"
@@ -28,7 +28,7 @@ protected:
   const RunTimeDims &dims;
   mlir::Type element, vector;
 
-  // For each operand: its view, and the offset of the head that the current work item computes.
+  // An operand of the kernel: its view, and the offset of the head that the current work item computes.
   struct Source {
     const AttentionWalk *walk = nullptr;
     Value offset;
@@ -44,7 +44,7 @@ protected:
   ScalarBuilder scalar(Value like) { return ScalarBuilder(k, plan.compute, plan.compute, like); }
   Value extent(const Dim &dim) { return dims.value(k, dim); }
   Value infinity(mlir::Type type) { return k.constantF(-std::numeric_limits<double>::infinity(), type); }
-  /// Rounds x up to a multiple of y.
+  /// Emits x rounded up to a multiple of y.
   Value roundedUp(Value x, int64_t y) { return k.mul(k.div(k.add(x, y - 1), y), y); }
 
   // ---- Operands ----
@@ -56,8 +56,8 @@ protected:
     return {&walk, offset};
   }
 
-  /// Returns the elements [lane, lane + lanes) of a row, converted to `compute`. Where `mask` is off,
-  /// nothing is read and the element is zero. Lane stride 0: every element is the row's first.
+  /// Emits the load of the elements [lane, lane + lanes) of a row of an operand, converted to `compute`. Where `mask`
+  /// is off, nothing is read and the element is zero. Lane stride 0: every element is the row's first.
   Value readLanes(const Source &source, Value row, Value lane, int64_t lanes, Value mask) {
     Value offset = k.add(k.add(source.offset, k.mul(row, extent(source.walk->rowStride))),
                          k.mul(lane, extent(source.walk->laneStride)));
@@ -75,8 +75,8 @@ protected:
       body(lane, count - lane >= plan.lanes ? Value() : k.prefixMask(k.constant(count - lane), plan.lanes));
   }
 
-  /// Returns a vector that has element(0) ... element(count - 1) in its first lanes and zero in the other lanes. For
-  /// rows whose elements are not contiguous.
+  /// Emits a vector that has element(0) ... element(count - 1) in its first lanes and zero in the other lanes. Used
+  /// for rows whose elements are not contiguous.
   Value gathered(int64_t count, const std::function<Value(int64_t)> &element) {
     Value result = k.zero(vector);
     for (int64_t i = 0; i < count; ++i)
@@ -84,8 +84,8 @@ protected:
     return result;
   }
 
-  /// Reads row `row` of `source`, multiplies it by `factor` and passes it to `take` in whole vectors, which are zero
-  /// after the last element.
+  /// Emits code that reads row `row` of the operand `source`, multiplies it by `factor` and passes it to `take` in
+  /// whole vectors, which are zero after the last element.
   void readRow(const Source &source, Value row, int64_t count, double factor,
                const std::function<void(int64_t lane, Value)> &take) {
     forLanes(count, [&](int64_t lane, Value mask) {
@@ -102,7 +102,7 @@ protected:
     });
   }
 
-  // ---- Packing: units along the depth (queries, keys) or of neighbouring keys (values) ----
+  // ---- Packing: units consist of elements along the depth (queries, keys) or of neighbouring keys (values) ----
 
   void packQuery(Value row, Value from) {
     Value to = k.mul(row, plan.depthPitch());
@@ -111,7 +111,7 @@ protected:
     });
   }
 
-  /// Packs the keys [first, first + count) in the order [panel][step of depth][key of the panel].
+  /// Emits the packing of the keys [first, first + count) in the order [panel][step of depth][key of the panel].
   void packKeys(Value first, Value count) {
     int64_t wide = plan.panel(), most = plan.lanes * plan.ofStep();
     Value last = k.sub(count, k.constant(1));
@@ -143,8 +143,8 @@ protected:
     });
   }
 
-  /// Returns element `d` of the keys from `at` on, one key per lane. Lanes after the last key are zero or repeat the
-  /// last key.
+  /// Emits the load of element `d` of the keys from `at` on, one key per lane. Lanes after the last key are zero or
+  /// repeat the last key.
   Value readKeys(Value first, Value at, Value last, Value d) {
     Value buffer = k.buffer(key.walk->buffer), offset = k.add(key.offset, k.mul(d, extent(key.walk->laneStride)));
     if (key.walk->rowStride == Dim(1))
@@ -156,7 +156,8 @@ protected:
     });
   }
 
-  /// Packs the elements [d, d + count) of the keys from `at` on. Places after the last key repeat the last key.
+  /// Emits the packing of the elements [d, d + count) of the keys from `at` on. Places after the last key repeat the
+  /// last key.
   void transposeKeys(Value first, Value at, Value last, Value d, int64_t count,
                      const std::function<Value(Value)> &line) {
     auto part = [&](Value row, int64_t from) { // one vector of the elements

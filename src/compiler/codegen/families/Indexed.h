@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-/// The code of an operator that is a whole kernel by itself. Constructors throw Declined.
+/// The generator of a kernel that consists of one operator of family "indexed". Constructors throw Declined.
 class IndexedKernel {
 public:
   explicit IndexedKernel(const KernelProblem &problem);
@@ -27,14 +27,14 @@ protected:
   void requireRowMajor() const;
   /// Makes the kernel treat elements of `moved` as bits. They are copied, never computed with.
   void moveBits(std::initializer_list<KernelTensor *> moved) const;
-  /// Returns `index`, an element of `indices` or a vector of elements, as an i64 that counts from the front of an axis
-  /// of `extent`: a negative index counts from the end.
+  /// Emits the conversion of `index`, an element of `indices` or a vector of elements, to an i64 that counts from the
+  /// front of an axis of `extent`: a negative index counts from the end.
   static mlir::Value fromFront(KernelHarness &h, const KernelTensor &indices, mlir::Value index, const Dim &extent);
-  /// Returns the offset in `tensor` that index vector `number` of `indices` selects. The vector has `count`
-  /// coordinates, the first of them for axis `batch`.
+  /// Emits the offset in `tensor` that index vector `number` of `indices` selects. The vector has `count` coordinates,
+  /// the first of them for axis `batch`.
   static mlir::Value offsetOf(KernelHarness &h, const KernelTensor &tensor, const KernelTensor &indices,
                               mlir::Value number, size_t batch, int64_t count);
-  /// Number of lanes for code that goes through `length` elements of y in a row.
+  /// Number of lanes for code that processes `length` consecutive elements of the result y.
   int64_t lanesFor(const Dim &length) const;
 };
 
@@ -44,7 +44,8 @@ std::unique_ptr<IndexedKernel> makeMaxPoolIndices(const KernelProblem &problem);
 std::unique_ptr<IndexedKernel> makeCol2Im(const KernelProblem &problem);
 std::unique_ptr<IndexedKernel> makeScatter(const KernelProblem &problem);
 
-/// Adds the extents, strides and number of elements of a tensor to the extents that the code needs at run time.
+/// Adds the extents, strides and number of elements of a tensor to `extents`, the list of what the code needs at run
+/// time.
 void addTensor(Dims &extents, const KernelTensor &tensor);
 /// Returns dims[first] * dims[first + 1] * ...
 Dim productFrom(const Dims &dims, size_t first);

@@ -10,11 +10,11 @@ enum class NormKind { layer, rms, instance, group, lp };
 
 /// The operation of a kernel, and the space over which its loops run.
 struct NormalizePlan {
-  /// What an axis of the space counts.
+  /// The role of an axis of the space.
   enum Axis : int {
-    outer,  // axes whose every index has its own statistics (mean, variance or norm)
-    walked, // axes over which one statistic is taken
-    across  // axes in vector lanes that are not elements of one row
+    outer,  // each index of the axis has its own statistics (mean, variance or norm)
+    walked, // one statistic is taken over all indices of the axis
+    across  // the axis is in vector lanes, but its indices are not elements of one row
   };
 
   KernelTensors tensors;
@@ -23,23 +23,24 @@ struct NormalizePlan {
   double epsilon = 0;
   int64_t p = 2; // only for lp_normalize: order of the norm
   const KernelTensor *x;
-  mlir::Value scale, bias; // scale and bias, arguments of the kernel function; null: there are none
+  mlir::Value scale, bias; // scale and bias, which are arguments of the kernel function; null: none
   ElementType type;
   Space space;
-  std::vector<Access> accesses; // accesses of the kernel to its buffers, by buffer
+  std::vector<Access> accesses; // how the kernel accesses each of its buffers
   std::vector<int> axes;        // role (Axis) of each axis of the space
   int64_t lanes;
   bool row = true;       // true: vector lanes are elements of one row
-  int64_t laneGroup = 1; // if lanes are channels: how many adjacent lanes share statistics
+  int64_t laneGroup = 1; // if lanes are channels: number of adjacent lanes that share statistics
   Dim length = 1;        // number of elements, or of vectors, in a row
-  Dim step = 1;          // distance between consecutive elements or vectors of a row, in elements
+  Dim step = 1;          // distance between consecutive elements (or vectors) of a row, in elements
   Dim count = 1;         // number of elements over which a statistic is taken
   /// Indices of axes of the space: `kept` are the outer loops (for lp_normalize including axes `across`), `inner` the
   /// loops over one row.
   std::vector<size_t> kept, inner;
   Space keptSpace;
 
-  /// Makes the plan. Throws Declined for problems that the family does not support.
+  /// Makes the plan of a kernel of the family "normalize". Throws Declined for problems that the family does not
+  /// support.
   explicit NormalizePlan(const KernelProblem &problem);
 
 private:

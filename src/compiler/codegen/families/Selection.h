@@ -1,4 +1,4 @@
-// Shared by the kernels of family "selection": the operator, its tensors, and masks as integers.
+// What the kernels of family "selection" share: the operator, its tensors, and masks as integers.
 #pragma once
 
 #include "codegen/Families.h"
@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// A kernel with one operator, and the operator's tensors in the order of the record.
+/// A kernel of family "selection", which has one operator, and the operator's tensors in the order of the record.
 struct SelectionKernel {
   SelectionKernel(const KernelProblem &problem, int64_t grain);
 
@@ -23,18 +23,18 @@ struct SelectionKernel {
   int64_t lanes(ElementType type) const { return problem.target.lanes(bitWidth(type)); }
 };
 
-/// Returns the lanes of a mask as the bits of an i64; lane 0 is the lowest bit.
+/// Emits the conversion of a mask's lanes to the bits of an i64; lane 0 is the lowest bit.
 mlir::Value bitsOf(KernelBuilder &k, mlir::Value mask);
-/// Returns the number of bits that are set.
+/// Emits the number of bits of `bits` that are set.
 mlir::Value countBits(KernelBuilder &k, mlir::Value bits);
-/// Emits body(i, position of the bit) for the i-th bit that is set, lowest first.
+/// Emits a loop with body(i, position of the bit) for the i-th bit of `bits` that is set, lowest first.
 void forBits(KernelBuilder &k, mlir::Value bits, const std::function<void(mlir::Value, mlir::Value)> &body);
 
-/// Returns the sum of the first `count` elements of a tensor of i64.
+/// Emits the sum of the first `count` elements of a tensor of i64.
 mlir::Value sumBefore(KernelBuilder &k, const KernelTensor &counts, mlir::Value count);
 
-// One function for each operator generates its code. Every kernel needs at least one work item if its results have
-// elements.
+// Each function below generates the kernel of one operator. Every kernel needs at least one work item if its results
+// have elements.
 GeneratedKernel countNonZero(const SelectionKernel &kernel, const Schedule &schedule);
 GeneratedKernel nonZeroPositions(const SelectionKernel &kernel, const Schedule &schedule);
 GeneratedKernel iota(const SelectionKernel &kernel, const Schedule &schedule);

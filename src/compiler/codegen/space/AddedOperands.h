@@ -1,4 +1,5 @@
-// Products of pairs of i16 whose operands are added first (`type=i16add`): half as many multiplications.
+// The format `type=i16add` of contractions: products of pairs of i16 whose operands are added first, with half as
+// many multiplications.
 //
 // Two units x and y on the left, u and v on the right, element by element:
 //
@@ -19,11 +20,12 @@
 
 namespace lathe {
 
-/// True for the format that adds operands. Only `direct` on blocks of channels has code for it.
+/// True for the contraction format that adds operands before it multiplies (i16add). Only the algorithm `direct` on
+/// blocks of channels has code for it.
 inline bool addsOperands(const ContractionFormat &format) { return std::string_view(format.name) == "i16add"; }
 
-/// True if a register block fits the registers together with the operands of one step, or of two steps whose operands
-/// are added.
+/// True if a register block of `rows` x `vectors` accumulators fits the registers together with the operands of one
+/// reduction step, or, for a format that adds operands, of two steps.
 inline bool fitsRegisters(const Target &target, const ContractionFormat &format, int64_t rows, int64_t vectors) {
   if (!addsOperands(format))
     return fitsRegisters(target, rows, vectors);

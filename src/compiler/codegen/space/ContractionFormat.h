@@ -36,12 +36,13 @@
 
 namespace lathe {
 
-/// The element types of a contraction in memory.
+/// The element types of the operands and results of a contraction in memory.
 struct ContractionTypes {
-  ElementType left; // type of the input, or of the left operand
-  /// Type of constant weights; for a right operand that is computed or has a zero point: a type that holds its values.
+  ElementType left; // type of the input of a convolution, or of the left operand of a product
+  /// Type of constant weights. For a right operand that is computed or has a zero point: a type that can hold its
+  /// values.
   ElementType right;
-  ElementType sum; // type of the results
+  ElementType sum; // type of the elements of the results
 };
 
 struct ContractionFormat {
@@ -50,71 +51,72 @@ struct ContractionFormat {
   ElementType unit;    // type as which a unit is loaded and broadcast
   ElementType sum;     // type of the accumulators and of partial sums in scratch
   int64_t group;       // number of reduction steps in a unit
-  bool converts;       // true: operands are converted when they are packed; false: operands are units as they are
-  bool rounds;         // true: the conversion changes values
-  /// True if the format can multiply operands and make results of these types.
+  bool converts;       // true: operands are converted when they are packed; false: they are units as they are in memory
+  bool rounds;         // true: the conversion to units changes values
+  /// True if the format can multiply operands and give results of these types.
   bool (*takes)(const ContractionTypes &types);
   /// The types that `takes` accepts, in words for messages.
   const char *takesText;
-  /// Returns the reason why the target cannot multiply units; "" if it can.
+  /// Returns the reason why the target cannot multiply units of the format; "" if it can.
   std::string (*obstacle)(const Target &target);
-  /// Number of vector products of units that begin in one cycle.
+  /// Number of vector products of units that the target can start in one cycle.
   double (*productsPerCycle)(const Target &target);
-  /// Cycles from a product until the next product can be added to the same sum.
+  /// Cycles after a product until the next product can be added to the same sum.
   double (*latency)(const Target &target);
   /// Writes one element of a constant operand, of type `type`, as an element of a unit. Integers may have any type of
   /// at most 16 bits, so that a zero point can be subtracted before.
   void (*write)(const char *from, ElementType type, char *to);
-  /// Type as which elements of the left operand are loaded, if it is not `unit`; invalid: it is `unit`.
+  /// Type as which elements of the left operand are loaded, if it differs from `unit`; invalid: it is `unit`.
   ElementType left = ElementType::invalid;
 
   ElementType leftUnit() const { return left == ElementType::invalid ? unit : left; }
   int64_t unitBytes() const { return bitWidth(unit) / 8; }
   int64_t elementBytes() const { return bitWidth(element) / 8; }
-  /// Number of bytes that a reduction step takes in a unit.
+  /// Number of bytes of a unit for each of its reduction steps.
   double bytesPerStep() const { return double(unitBytes()) / double(group); }
   /// Number of units for `extent` reduction steps.
   int64_t unitsOf(int64_t extent) const { return (extent + group - 1) / group; }
-  /// True if the format multiplies more steps per cycle than multiply-adds do. Any other format is faster only if a
-  /// contraction waits for weights from memory.
+  /// True if the format multiplies more reduction steps per cycle than multiply-adds do. Any other format is faster
+  /// only if a contraction waits for weights from memory.
   bool isFast(const Target &target) const { return productsPerCycle(target) * double(group) > target.fmaPerCycle(); }
-  /// True if zero points are handled by correcting sums instead of operands.
+  /// True if the format handles zero points by correcting sums instead of operands.
   bool correctsSums() const { return converts && group >= 4; }
-  /// True if one product multiplies two rows by two columns. Only matrix products have code for it.
+  /// True if one product of the format multiplies two rows by two columns. Only matrix products have code for it.
   bool pairsRows() const { return converts && group == 8; }
   /// A unit of integers whose elements are all 1.
   int64_t unitOfOnes() const;
 };
 
-/// True if x86 has one instruction that adds the products of pairs of i16, or of fours of bytes, to sums (vpdpwssd,
-/// vpdpbusd).
+/// True if the target has one x86 instruction that adds the products of pairs of i16, or of groups of four bytes, to
+/// sums (vpdpwssd, vpdpbusd).
 bool addsDotProducts(const Target &target);
-/// True if products of fours of bytes take signed elements on the left, as on AArch64 without i8mm, which has sdot but
-/// no usdot.
+/// True if the target's products of groups of four bytes take signed elements on the left, as on AArch64 without i8mm,
+/// which has sdot but no usdot.
 bool multipliesSignedBytes(const Target &target);
-/// The number that formats with correctsSums() add to each 8-bit element of `type` on the left, so that it has the sign
-/// that products take: 128, -128 or 0. Adding 128 or -128 changes only the highest bit.
+/// The number that formats with correctsSums() add to each 8-bit element of `type` on the left, so that it has the
+/// sign that the target's products take: 128, -128 or 0. Adding 128 or -128 changes only the highest bit.
 int64_t addedTo(const Target &target, ElementType type);
 
-/// The format that multiplies operands of `type` without conversion.
+/// The contraction format that multiplies operands of `type` without conversion.
 ContractionFormat plainFormat(ElementType type);
-/// The format that multiplies operands of these types without conversion.
+/// The contraction format that multiplies operands of these types without conversion.
 ContractionFormat plainFormat(const ContractionTypes &types);
-/// The format for a word of `type=`, which must be declared; "f32" means the format without conversion, for `type`.
+/// The contraction format for a word of the parameter `type=`, which must be declared; "f32" means the format without
+/// conversion, for `type`.
 ContractionFormat formatNamed(std::string_view name, ElementType type);
 
-/// The format that a schedule names, for a contraction of these types.
-/// Throws Illegal ("type") if the format does not take the operands or the target cannot multiply it.
+/// The contraction format that a schedule names, for a contraction of these types. Throws Illegal ("type") if the
+/// format does not take the operands or the target cannot multiply in it.
 ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target, const ContractionTypes &types);
-/// True if a precision allows the format, or that of the schedule, which must be declared: a format that rounds operands
-/// changes results, so only the precision of its name allows it.
+/// True if a precision allows a contraction format, or the format of a schedule, which must be declared. A format that
+/// rounds operands changes results, so only the precision of its name allows it.
 bool allows(Precision precision, const ContractionFormat &format);
 bool allows(Precision precision, const Schedule &schedule);
-/// True if scheduledFormat accepts the word.
+/// True if scheduledFormat accepts the word `name` of the parameter `type=` for these types on this target.
 bool formatApplies(std::string_view name, const Target &target, const ContractionTypes &types);
 
-/// The format that priors choose for a precision: one that converts operands if the target has one, because units take
-/// less memory than operands.
+/// The contraction format that priors choose for a precision: one that converts operands if the target has one,
+/// because units take less memory than operands.
 ContractionFormat preferredFormat(Precision precision, const Target &target, const ContractionTypes &types);
 /// The format that priors choose for a contraction that gains nothing from smaller weights: without conversion, unless
 /// the format of preferredFormat multiplies faster.

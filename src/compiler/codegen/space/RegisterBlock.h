@@ -14,17 +14,17 @@ struct ReductionAxis {
   int64_t run = 1, stepStride = 1, runStride = 1;
 };
 
-/// Number of vectors of one step that fit the registers together with `rows` x `vectors` accumulators and one
-/// broadcast.
+/// Number of weight vectors of one reduction step that fit the registers together with `rows` x `vectors` accumulators
+/// and one broadcast.
 int64_t heldVectors(const Target &target, int64_t rows, int64_t vectors);
 
-/// True if `rows` x `vectors` accumulators and the operands of a step fit the registers. If the block is just too
-/// large, one vector is loaded twice.
+/// True if `rows` x `vectors` accumulators and the operands of a reduction step fit the registers. If the block is
+/// just too large, one vector is loaded twice.
 bool fitsRegisters(const Target &target, int64_t rows, int64_t vectors);
 
-/// Number of partial sums for each result in a long reduction to few results; they are added up at the end. Each
-/// addition waits four cycles for the previous addition to the same sum, in which eight others could start. A power of
-/// two; 1 if partial sums gain nothing.
+/// Number of partial sums for each result of a long reduction to few results; the partial sums are added up at the
+/// end. Each addition waits four cycles for the previous addition to the same sum, in which eight others could start.
+/// A power of two; 1 if partial sums gain nothing.
 int64_t accumulatorChains(const Target &target, int64_t rows, int64_t vectors);
 
 } // namespace lathe

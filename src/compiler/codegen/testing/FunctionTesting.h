@@ -1,4 +1,4 @@
-// For tests of ScalarBuilder's functions: kernels that apply a function to every element.
+// For tests of ScalarBuilder's functions: makes and runs kernels that apply a function to every element.
 #pragma once
 
 #include "codegen/builder/Scalar.h"
@@ -12,7 +12,7 @@ namespace lathe {
 
 template <class T> ElementType elementType() { return sizeof(T) == 4 ? ElementType::f32 : ElementType::f64; }
 
-/// Compiles y[i] = f(a[i], b[i]) over begin..end vectors of `lanes`.
+/// Compiles a kernel that computes y[i] = f(a[i], b[i]) for the vectors begin to end of `lanes` elements each.
 template <class T>
 std::unique_ptr<LoadedKernel>
 compileFunction(const Target &target, int64_t lanes,
@@ -43,7 +43,8 @@ std::vector<T> evaluate(const LoadedKernel &kernel, int64_t lanes, std::vector<T
   return y;
 }
 
-/// Returns arguments of every magnitude up to `largest`, with more of them near special values, and the special values.
+/// Returns arguments for testing a function: numbers of every magnitude up to `largest`, more of them near special
+/// values, and the special values.
 template <class T> std::vector<T> arguments(double largest, std::mt19937_64 &random) {
   std::vector<T> result = {T(0),
                            T(-0.0),

@@ -13,11 +13,10 @@
 
 namespace lathe {
 
-/// Executable machine code, mapped while the object lives.
+/// A kernel as executable machine code, mapped while the object lives.
 class LoadedKernel {
 public:
-  /// Compiles `module`, which has a function `kernel` with the signature of package/KernelAbi.h. The module is
-  /// consumed.
+  /// Compiles `module`, which has a function `kernel` with the signature of package/KernelAbi.h. Consumes the module.
   LoadedKernel(mlir::ModuleOp module, const Target &target);
 
   /// Calls the kernel with denormals flushed to zero, as the runtime does.
@@ -32,8 +31,8 @@ private:
   std::unique_ptr<runtime::MappedKernel> kernel;
 };
 
-/// Memory between two unmapped pages, as close to both as alignment allows, so that an access outside faults. At first
-/// it is filled with a pattern that is NaN in every float type.
+/// A buffer for tests between two unmapped pages, as close to both as alignment allows, so that an access outside
+/// faults. At first it is filled with a pattern that is NaN in every float type.
 class GuardedBuffer {
 public:
   /// `aligned`: the buffer starts at a multiple of 64 bytes, so it may end up to 63 bytes before
@@ -59,7 +58,8 @@ private:
 /// lanes are NaN) and unpacked, and constants are packed as the kernel requires.
 class KernelUnderTest {
 public:
-  /// `text` is a module or a function. `seed` determines how the work items are divided over slots.
+  /// `text` is the text of a module or of a kernel function. `seed` determines how the work items are divided over
+  /// slots.
   KernelUnderTest(const std::string &text, const Target &target, uint64_t seed = 1, int threads = 1);
   ~KernelUnderTest();
 
@@ -68,36 +68,38 @@ public:
     return {{.threads = threads, .precision = precision, .relaxedMath = relaxedMath}, func, target};
   }
 
-  Precision precision = Precision::fp32; // precision that the prior chooses
+  Precision precision = Precision::fp32; // precision for which the prior chooses schedules
   bool relaxedMath = false;
-  std::function<void(mlir::ModuleOp)> change; // called with the generated kernel before it is compiled; may be empty
+  // called with the generated kernel before it is compiled; may be empty
+  std::function<void(mlir::ModuleOp)> change;
 
-  /// Returns the reason why the family declines the kernel; "" if it does not.
+  /// Returns the reason why the family declines the kernel, with the prior's schedule or with `schedule`; "" if it
+  /// does not.
   std::string declined(const std::string &schedule = "");
   /// Generates the kernel with the schedule of the prior, or with `schedule`, and runs it on
   /// row-major tensors. Returns row-major results. Throws Error if the kernel is declined.
   std::vector<Tensor> run(std::span<const Tensor> inputs, const std::string &schedule = "");
-  /// Returns the results that the references compute, operator by operator.
+  /// Returns the results of the kernel function that the reference operators compute.
   std::vector<Tensor> expected(std::span<const Tensor> inputs) {
     return evaluated(inputs, [](Tensor x, size_t) { return x; }).results;
   }
 
-  /// Results of the references for changed operands, and the largest |value| of the anchor's result. `change` is
-  /// applied to the operands of products: the first two of a contraction, the first three of attention; `operand` is
-  /// their number.
+  /// Results of the reference operators for changed operands, and the largest |value| of the anchor's result. `change`
+  /// is applied to the operands of products: the first two of a contraction, the first three of attention; `operand`
+  /// is their number.
   struct Evaluated {
     std::vector<Tensor> results;
     double largestAnchor = 0;
   };
   Evaluated evaluated(std::span<const Tensor> inputs, const std::function<Tensor(Tensor, size_t operand)> &change);
-  /// Returns the largest sum of magnitudes of the contraction's products (f32). Rounding errors are relative to this
-  /// sum, not to the result, whose terms may cancel.
+  /// Returns the largest sum of magnitudes of the products in the kernel's contraction (f32). Rounding errors are
+  /// relative to this sum, not to the result, whose terms may cancel.
   double largestSum(std::span<const Tensor> inputs);
-  /// Random arguments: floats and integers in [lo, hi], with the given values of symbols.
+  /// Random arguments for the kernel: floats and integers in [lo, hi], with the given values of symbols.
   std::vector<Tensor> randomInputs(double lo, double hi, const std::map<std::string, int64_t> &symbols = {});
 
   /// Counts the cache lines of the results that `slots` equal shares of the work write: all lines, lines that several
-  /// slots write, and lines of the slot that writes most.
+  /// slots write, and lines of the slot that writes the most.
   struct Lines {
     int64_t written = 0, shared = 0, most = 0;
   };
@@ -107,17 +109,17 @@ private:
   struct Prepared;
 
 public:
-  /// The code of one schedule with its operands. It can be checked and timed in turn with other schedules of the same
-  /// kernel.
+  /// The code of one schedule of the kernel with its operands. It can be checked and timed in turn with other
+  /// schedules of the same kernel.
   class Trial {
   public:
     ~Trial();
-    /// Computes all work items on the threads of `pool`; `scratch` has at least scratchBytes(pool).
+    /// Computes all work items of the kernel on the threads of `pool`; `scratch` has at least scratchBytes(pool).
     void call(runtime::ThreadPool &pool, char *scratch) const;
     int64_t scratchBytes(const runtime::ThreadPool &pool) const;
     /// Evicts the packed operands from the caches (x86 only), as in a network whose other layers evict the weights.
     void evictPacked() const;
-    void spoilResults() const;           // overwrites the results, so that results that are not computed are noticed
+    void spoilResults() const;           // overwrites the results, so that a test notices results that are not computed
     std::vector<Tensor> results() const; // the results as row-major tensors
 
   private:
@@ -125,8 +127,8 @@ public:
     Trial(std::unique_ptr<Prepared> prepared);
     std::unique_ptr<Prepared> prepared;
   };
-  /// Makes a trial whose buffers are aligned as in a program. `like`: another trial with the same inputs, whose buffers
-  /// are used again except for packed operands; it must live as long as the new one.
+  /// Makes a trial whose buffers are aligned as in a program. `like`: another trial with the same inputs, whose
+  /// buffers are used again except for packed operands; it must outlive the new trial.
   std::unique_ptr<Trial> trial(std::span<const Tensor> inputs, const std::string &schedule, const Trial *like);
 
 private:
@@ -142,12 +144,12 @@ private:
   int threads;
 };
 
-/// Describes the first difference between two tensors: shape, type, or an element with |x - y| > tolerance * (|y| +
-/// max(largest |y|, least)). Returns "" if there is none. NaN equals NaN.
+/// Describes the first difference between two tensors: shape, type, or an element with |got - expected| > tolerance *
+/// (|expected| + max(largest |expected|, least)). Returns "" if there is none. NaN equals NaN.
 std::string difference(const Tensor &got, const Tensor &expected, double tolerance, double least = 0);
 
-/// Runs the kernel on random inputs in [lo, hi] and compares the results with the references. Returns "", the reason
-/// for declining, or the difference.
+/// Runs a kernel given as text on random inputs in [lo, hi] and compares the results with those of the reference
+/// operators. Returns "" if they agree, else the reason for declining, or the difference.
 std::string checkKernel(const std::string &text, const Target &target, uint64_t seed, double tolerance, double lo = -2,
                         double hi = 2, const std::string &schedule = "",
                         const std::map<std::string, int64_t> &symbols = {});

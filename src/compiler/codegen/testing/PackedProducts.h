@@ -1,4 +1,4 @@
-// Random matrix products by weights of 4 or 8 bits (codegen/contraction/gemm/PackedColumns.h).
+// Random matrix products with weights of 4 or 8 bits (codegen/contraction/gemm/PackedColumns.h), for tests.
 #pragma once
 
 #include "codegen/testing/RandomTesting.h"
@@ -7,13 +7,13 @@
 
 namespace lathe {
 
-/// A product of `rows` rows (-1: the symbol M) and packed weights, with or without an epilogue.
+/// A test product of `rows` rows (-1: the symbol M) and packed weights, with or without an epilogue.
 struct PackedProduct {
   int64_t rows, blocks, steps, columns;
   std::string codes, scale, zero; // types of the operands; zero: "" if there are no zero points
   bool reshaped, epilogue;
 
-  /// Returns the text of the kernel function.
+  /// Returns the text of the product's kernel function.
   std::string str() const;
 };
 

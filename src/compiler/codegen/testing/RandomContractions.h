@@ -9,17 +9,17 @@
 
 namespace lathe {
 
-/// Element type of the tensors of a problem, and the tolerance for its results.
+/// Element type of the tensors of a random problem, and the tolerance for its results.
 struct Typed {
   std::string name = "f32";
   double tolerance = 2e-5;
 };
 
-/// Builds the text of a kernel function: arguments, body and returned value.
+/// Builds the text of a kernel function from its parts: arguments, body and returned value.
 struct KernelText {
   std::string arguments, body, last, type;
   std::map<std::string, int64_t> symbols;
-  std::map<std::string, int64_t> least; // smallest value of each spatial symbol with which the kernel has results
+  std::map<std::string, int64_t> least; // by spatial symbol: smallest value with which the kernel has results
   int values = 0;
 
   std::string argument(const std::string &type, bool constant, const std::string &dims = "") {
@@ -48,13 +48,14 @@ struct KernelText {
 enum class Grouping { dense, grouped, depthwise, winograd, gathered };
 
 KernelText randomConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {});
-/// Returns a convolution whose spatial extents H and W (or W alone) are symbols, in a layout for which there is code.
+/// Returns a random convolution whose spatial extents H and W (or W alone) are symbols, in a layout for which there is
+/// code.
 KernelText randomOpenConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {});
-/// Returns a depthwise and a pointwise convolution, each with its own epilogue.
+/// Returns a random depthwise convolution followed by a pointwise one, each with its own epilogue.
 KernelText randomSeparable(Random &random, const Target &target);
 KernelText randomGemm(Random &random, const Typed &typed = {});
-/// Returns conv_integer in the form that the pass widen-integer gives it, with or without a conversion to f32 behind
-/// it. `block`: channels per block of the convolution's values; 0: row-major.
+/// Returns a random conv_integer in the form that the pass widen-integer gives it, with or without a conversion to f32
+/// behind it. `block`: channels per block of the convolution's values; 0: row-major.
 KernelText randomConvInteger(Random &random, int64_t block = 0);
 /// Returns a random conv_integer with open extents, like randomOpenConv.
 KernelText randomOpenConvInteger(Random &random, const Target &target, Grouping grouping);

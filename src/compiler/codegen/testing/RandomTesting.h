@@ -11,7 +11,7 @@
 
 namespace lathe {
 
-/// The seed of this run: the environment variable LATHE_SEED, else a random number.
+/// The base seed of random tests in this run: the environment variable LATHE_SEED, else a random number.
 inline uint64_t baseSeed() {
   static uint64_t seed = [] {
     const char *given = std::getenv("LATHE_SEED");

@@ -1,4 +1,5 @@
-// Upper bounds for the float16 values of a graph, derived from the weights and from the ranges of the types.
+// Upper bounds for the values of a graph that are computed in float16, derived from the weights and from the ranges
+// of the types.
 #pragma once
 
 #include "passes/Rewrite.h"
@@ -9,17 +10,17 @@
 
 namespace lathe {
 
-/// Bounds of the magnitudes of all float values of a function.
+/// Upper bounds for the magnitudes of all float values of a function.
 class HalfRanges {
 public:
   /// The largest finite float16 number. Numbers below 65520 are rounded to it, so a result stays finite if rounding
   /// errors take it a little above this bound.
   static constexpr double greatest = 65504;
 
-  /// With `trustLinear`, results of linear operators are assumed to fit float16 whatever the bounds say.
+  /// `trustLinear`: true to assume that results of linear operators fit float16 even if their bounds are larger.
   HalfRanges(mlir::func::FuncOp function, bool trustLinear);
 
-  /// Upper bound of |x| for the finite elements x of `value`; infinite: unknown.
+  /// Returns an upper bound of |x| for the finite elements x of `value`; infinity if none is known.
   double bound(mlir::Value value) const;
 
 private:

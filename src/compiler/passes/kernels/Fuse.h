@@ -12,24 +12,24 @@
 
 namespace lathe {
 
-/// A group: operators of one kernel in block order. Only results of the last operator are used
-/// outside the group.
+/// A group of operators that become one kernel, in block order. Only results of the last operator are used outside the
+/// group.
 struct Group {
   llvm::SmallVector<mlir::Operation *> ops;
   std::string_view family;
-  mlir::Operation *anchor = nullptr; // main operator of the group; null: it has only element-wise operators
+  mlir::Operation *anchor = nullptr; // main operator of the group; null: the group has only element-wise operators
   std::vector<Group> parts = {};     // two groups into which the group can be divided; empty: it cannot
-  /// For groups with parts: whether PipelineOptions::given keeps the parts together; empty: it has no choice.
+  /// For groups with parts: whether PipelineOptions::given keeps the parts together; empty: it does not decide.
   std::optional<bool> together = {};
 };
 
-/// True for operators that kernels can compute, conversions of layouts included.
+/// True for operators that kernels can compute, including conversions of layouts.
 bool isKernelOp(mlir::Operation *op);
 /// The kernel family of the operator.
 std::string_view familyOf(mlir::Operation *op);
 
-/// Makes one group for each operator. Consecutive element-wise operators of one source node (the multiply and add of a
-/// batch norm) stay together.
+/// Makes one group for each operator of a function. Consecutive element-wise operators of one source node (the
+/// multiply and add of a batch norm) stay together.
 std::vector<Group> formSingleGroups(mlir::func::FuncOp function);
 
 /// Makes groups of operators in the order below. Before that, a matrix product takes the operators that convert its

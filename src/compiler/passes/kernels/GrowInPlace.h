@@ -17,8 +17,8 @@ namespace lathe {
 /// `report` gets each result that cannot grow in place, with the reason.
 void growInPlace(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 
-/// Names of the two symbols of a Growth (package/plan.fbs) for an input with the extent `extent`: the number of
-/// positions for which the output has room, and 1 if the input is in place already, else 0.
+/// Names of the two symbols of a Growth (package/plan.fbs) for an input with the extent `extent`. capacitySymbol: the
+/// number of positions for which the output has room; keptSymbol: 1 if the input is in place already, else 0.
 std::string capacitySymbol(const std::string &extent);
 std::string keptSymbol(const std::string &extent);
 

@@ -9,14 +9,14 @@
 
 namespace lathe {
 
-/// Costs of an operator: by layout of the operands that may be blocked, then by layout of the results that may be (0:
-/// row-major, 1: blocked); infinite where no kernel can be made.
+/// Costs of an operator: by layout of the operands that may be blocked, then by layout of the results that may be
+/// blocked (0: row-major, 1: blocked); infinite where no kernel can be made.
 using CostByLayout = std::array<std::array<double, 2>, 2>;
 
-/// Computes costs of operators of @main, each alone in a kernel. @main is not changed.
+/// Computes the costs of operators of @main in each layout, each operator alone in a kernel. @main is not changed.
 class LayoutCosts {
 public:
-  /// Returns the cost of a candidate kernel, in any unit, or the reason why it has none.
+  /// Function that returns the cost of a candidate kernel, in any unit, or the reason why it has none.
   using KernelCost = std::function<Outcome<double>(mlir::func::FuncOp kernel)>;
 
   /// All arguments but `kernelCost` must outlive the object.
@@ -32,7 +32,7 @@ public:
   /// Returns the cost to convert `value` once, to blocked channels or back. Declines if no kernel converts it: it has
   /// no elements, or extents that are known only when the kernel runs. Not for conversions that move nothing.
   Outcome<double> conversion(mlir::Value value, bool toBlocked) const;
-  /// True if the conversions of `value` move nothing.
+  /// True if converting `value` between the layouts moves nothing.
   bool convertsForFree(mlir::Value value) const;
   /// Returns the cost of an element-wise operator in a separate kernel, which it needs if a conversion separates it
   /// from its producer.

@@ -1,4 +1,4 @@
-// Minimum cut of a small graph with non-negative capacities (Dinic's algorithm).
+// Finds a minimum cut of a small graph with non-negative capacities (Dinic's algorithm).
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@ public:
   static constexpr int64_t infinite = int64_t(1) << 50;
 
   int addNode();
-  /// Adds an edge. A cut pays its capacity if `from` is on the source side and `to` on the sink side.
+  /// Adds an edge to the graph. A cut pays the edge's capacity if `from` is on the source side and `to` on the sink
+  /// side.
   void addEdge(int from, int to, int64_t capacity);
-  /// Returns for each node whether it is on the source side. Of several minimal cuts, chooses the
+  /// Returns for each node whether the minimum cut puts it on the source side. Of several minimal cuts, chooses the
   /// one with the smallest source side.
   std::vector<bool> solve();
 

@@ -15,10 +15,11 @@ std::filesystem::path programDirectory();
 /// $LATHE_RUNNERS, share/lathe/runners of the installation, lab/runners of the source tree.
 std::optional<std::filesystem::path> onnxRuntimeLibrary();
 
-/// Path of `script` ("tflite/Runner.mjs") in the first RUNNERS that has it, beside the folder `needed` ("": none).
+/// Path of the runner script `script` ("tflite/Runner.mjs") in the first folder RUNNERS (see above) that has it,
+/// beside the folder `needed` ("": none).
 std::optional<std::filesystem::path> runnerScript(const std::string &script, const std::string &needed = "");
 
-/// Message of the error: "ONNX Runtime is not installed: ", and how to install it.
+/// Message of the error that `runtime` is not installed: "ONNX Runtime is not installed: ", and how to install it.
 std::string notInstalled(const std::string &runtime);
 
 } // namespace lathe::lab

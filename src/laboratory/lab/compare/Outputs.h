@@ -1,4 +1,4 @@
-// Compares the outputs of two sides.
+// Compares the outputs of two sides of a comparison.
 #pragma once
 
 #include "lab/compare/Compare.h"

@@ -10,8 +10,9 @@
 
 namespace lathe::lab {
 
-/// Position of our port for each of their ports: the port with the same name, otherwise the first port that no name has
-/// matched with the same type and fitting extents (fitOf). An unknown type matches any type. Nothing if there is none.
+/// Pairs ports of two networks: returns for each port of `theirs` the position of its partner in `ours`. The partner
+/// is the port with the same name, otherwise the first port that no name has matched with the same type and fitting
+/// extents (fitOf). An unknown type matches any type. Nothing if there is no partner.
 std::vector<std::optional<size_t>> pairPorts(const std::vector<RunnerPort> &ours,
                                              const std::vector<RunnerPort> &theirs);
 
@@ -27,10 +28,10 @@ struct PortFit {
 /// permutation, the layouts count as equal.
 PortFit fitOf(const RunnerPort &tensor, const RunnerPort &port);
 
-/// A port called `name` with the type and extents of a tensor.
+/// Makes a port called `name` with the type and extents of a tensor.
 RunnerPort portOf(const std::string &name, const Tensor &tensor);
 
-/// Copy of `tensor` whose axis i is the axis permutation[i] of `tensor`.
+/// Returns a copy of `tensor` whose axis i is the axis permutation[i] of `tensor`.
 Tensor transposed(const Tensor &tensor, const std::vector<size_t> &permutation);
 
 /// A port as text, "data f32 1x3x224x224"; several ports are separated by commas.

@@ -14,9 +14,9 @@ namespace lathe::lab {
 
 /// How to start a runner, and the formats that it loads.
 struct RunnerSpec {
-  std::string name; // "onnxruntime"
+  std::string name; // name of the runner, such as "onnxruntime"
   process::Command command;
-  std::vector<std::string> formats; // names of docs/runner-protocol.md
+  std::vector<std::string> formats; // formats of model files that the runner loads (docs/runner-protocol.md)
 
   bool reads(std::string_view format) const;
 };
@@ -30,14 +30,14 @@ inline constexpr const char *tfliteLibraryVariable = "LATHE_TFLITE_LIBRARY";
 /// them is set. Declines with instructions if the program, or its requirements (lab/compare/OnnxRuntimePlace.h), are
 /// not installed.
 Outcome<RunnerSpec> findRunner(const std::string &name);
-/// Like findRunner, but throws Error that begins with `where` instead of declining.
+/// Returns the runner called `name` like findRunner, but throws Error that begins with `where` instead of declining.
 RunnerSpec runnerNamed(const std::string &name, const std::string &where);
 
 struct RunnerPort {
   std::string name;
   std::string type;              // name of an ElementType; "": not known
-  std::vector<std::string> dims; // extents: numbers such as "224", or symbols of open extents
-  bool ranked = true;            // false: tensors of any rank fit
+  std::vector<std::string> dims; // extents: numbers such as "224", or symbols for open extents
+  bool ranked = true;            // false: the port takes tensors of any rank
 };
 
 /// A part of a model, from the tensors `from` to the tensors `to`. Empty lists mean the inputs and the outputs of the
@@ -61,9 +61,10 @@ public:
                                        const RunnerTimeouts &timeouts = {});
 
   process::Result<RunnerModel> load(const std::string &path, int threads, const ModelPart &part = {});
-  /// Binds inputs for all later runs, by name; values are paths of .npy files.
+  /// Binds inputs for all later runs; `files` has the path of a .npy file by name of the input.
   process::Result<bool> setInputs(const std::map<std::string, std::string> &files);
-  /// Runs once and writes the outputs below `directory`. Returns output name -> .npy file.
+  /// Runs the model once and writes its outputs below `directory`. Returns the path of a .npy file by name of the
+  /// output.
   process::Result<std::map<std::string, std::string>> run(const std::string &directory);
   process::Result<bool> setThreads(int threads);
 
@@ -74,9 +75,9 @@ private:
   RunnerTimeouts timeouts;
 };
 
-/// Copies a package to `folder`, which is created, and returns the copy. A package is mapped in place. The pages of the
-/// page cache in which it lies change its times by a few percent, and they stay the same over all starts. So each start
-/// gets a copy in other pages.
+/// Copies a package to `folder`, which is created, and returns the path of the copy. Each process start gets such a
+/// copy: a package is mapped in place, and the pages of the page cache in which it lies change its times by a few
+/// percent and stay the same over all starts.
 std::string copiedPackage(const std::string &package, const std::filesystem::path &folder);
 
 } // namespace lathe::lab

@@ -13,15 +13,16 @@
 
 namespace lathe::lab {
 
-/// Values of `lathe store import --format`: "lathe" (archives and store files), then the formats of other programs.
+/// The values of `lathe store import --format`: "lathe" (archives and store files), then the formats of other
+/// programs.
 std::span<const char *const> importFormats();
 
-/// Returns the format of another program, recognised by the beginning of the file; "" for other files and for the URL
-/// of a server.
+/// Returns the name of another program's format, recognised by the beginning of the file at `path`; "" for other files
+/// and for the URL of a server.
 std::string foreignFormatOf(const std::string &path);
 
-/// The records of a file in format `format`; "": the file's content tells the format. `path` may also be the URL of a
-/// server.
+/// Returns a reader of the records in a file with format `format`; "": the file's content tells the format. `path` may
+/// also be the URL of a server.
 store::RecordSource importSource(const std::string &path, const std::string &format = "");
 
 } // namespace lathe::lab

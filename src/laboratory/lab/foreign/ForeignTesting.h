@@ -1,4 +1,4 @@
-// Files of other programs for tests, imported into a store.
+// Test helper: files of other programs, which are imported into a store.
 #pragma once
 
 #include "lab/foreign/Foreign.h"
@@ -16,11 +16,11 @@ protected:
     std::ofstream(file(name), std::ios::binary) << text;
     return file(name);
   }
-  /// Imports a file into the store of the test. Format "": the file's content tells it.
+  /// Imports a file into the store of the test. Format "": the file's content tells the format.
   store::ImportCounts import(const std::string &path, const std::string &format = "") {
     return store::importSources(store, {importSource(path, format)});
   }
-  /// Imports a text that must be refused, and checks that nothing is written. Returns the error message.
+  /// Imports a text that must be refused, and checks that nothing is written to the store. Returns the error message.
   std::string refused(const std::string &text, const std::string &format = "") {
     std::string path = write("refused.log", text);
     store::Store::Counts before = store.counts();

@@ -1,4 +1,4 @@
-// Gathers the measurements of a foreign file by point, and emits them as records of the store.
+// Gathers the measurements in a file of another program by point, and emits them as records of the store.
 #pragma once
 
 #include "lab/foreign/Readers.h"
@@ -8,28 +8,29 @@
 
 namespace lathe::lab {
 
-/// A point of a foreign file with its samples, compact enough for millions of samples.
+/// A point in a file of another program with its samples, compact enough for millions of samples.
 struct Gathered {
   store::Point point; // the point, without its rounds
-  std::string run;    // name of the run, if the file has several runs: each becomes an experiment
+  std::string run;    // name of the run, if the file has several runs, each of which becomes an experiment
   std::vector<int64_t> wallNs;
-  std::vector<uint32_t> rounds;       // for each element of wallNs, its round; ascending
-  std::vector<store::Sample> counted; // samples with hardware counts, instead of wallNs; each is a round of its own
-  std::map<std::string, size_t> figureCounts; // number of values in the mean of each figure
-  double exactNanoseconds = 0;                // mean of `exact` times with fractions of a nanosecond
+  std::vector<uint32_t> rounds; // for each element of wallNs, the number of its round; ascending
+  // samples with hardware counts, used instead of wallNs; each is a separate round
+  std::vector<store::Sample> counted;
+  std::map<std::string, size_t> figureCounts; // by name of the figure: number of values of which it is the mean
+  double exactNanoseconds = 0; // mean of those times that have fractions of a nanosecond; `exact` is their number
   size_t exact = 0;
 };
 
 class ForeignPoints {
 public:
-  /// `path`: the file that is read; `format`: the name of its format in Foreign.h.
+  /// `path`: the file of another program that is read; `format`: the name of its format in Foreign.h.
   ForeignPoints(std::string path, std::string format);
 
   store::Platform platform;
   nlohmann::json settings; // settings of the experiment
   std::string started;     // start of the experiment; at first the time of the file's last change
 
-  /// Adds to the text that identifies the experiment. Has no effect after the first measurement.
+  /// Adds to the text that identifies the experiment. Has no effect after the first measurement was added.
   void identify(std::string_view text);
   void identify(const nlohmann::json &part);
 
@@ -48,11 +49,13 @@ public:
     for (Gathered &gathered : points)
       change(gathered);
   }
-  /// Adds a sample, unless the point already has the maximum number. A counted sample is a separate round.
+  /// Adds a sample to a point, unless the point already has the maximum number. A sample with hardware counts is a
+  /// separate round.
   void addSample(Gathered &to, int64_t nanoseconds, uint32_t round);
   void addSample(Gathered &to, const store::Sample &counted);
 
-  /// Calls `visit` for platform, experiments and points. Throws Error if there is no point.
+  /// Calls `visit` for the platform, the experiments and the points that were gathered. Throws Error if there is no
+  /// point.
   void emit(const RecordVisitor &visit, std::vector<std::string> &notes);
 
 private:
@@ -62,21 +65,23 @@ private:
   std::string path, format, identity;
   std::vector<Gathered> points;
   std::unordered_map<std::string, size_t> places, byContent;
-  size_t dropped = 0; // number of samples that were not kept
+  size_t dropped = 0; // number of samples beyond the maximum, which were dropped
 };
 
-/// Checks a text of a file and replaces characters that a terminal or a page must not interpret. Throws Error for more
-/// than 64 KiB.
+/// Checks a text in a file of another program and replaces characters that a terminal or a page must not interpret.
+/// Throws Error for more than 64 KiB.
 std::string foreignText(const std::string &text, const char *what);
-/// Like the function for texts, for a member of a JSON document. Throws Error if the member is not a text.
+/// Checks a text like the function above; the text is a member of a JSON document. Throws Error if the member is not a
+/// text.
 std::string foreignText(const nlohmann::json &object, const char *key);
-/// Returns a time in nanoseconds. Throws Error for a value that is negative, not finite or longer than
-/// 1e9 s.
+/// Converts a time in a file of another program to nanoseconds. Throws Error for a value that is negative, not finite
+/// or longer than 1e9 s.
 int64_t foreignNanoseconds(double value, double nanosecondsPerUnit, const char *what);
-/// Returns a time in nanoseconds (foreignNanoseconds) from a member of a JSON document, which must be a number.
+/// Converts a time to nanoseconds (foreignNanoseconds) that is a member of a JSON document. The member must be a
+/// number.
 int64_t foreignNanoseconds(const nlohmann::json &object, const char *key, double nanosecondsPerUnit);
 
-/// A setting that leaves the number of threads open.
+/// A setting for the store that leaves the number of threads open.
 store::Setting unstatedThreads();
 
 } // namespace lathe::lab

@@ -9,15 +9,17 @@
 namespace lathe::lab {
 
 struct Difference {
-  double relative = 0;               // L2 of (computed - expected) / L2 of expected, over finite elements; texts: 0
-  double maximum = 0;                // max |computed - expected| / max |expected|, over finite elements; texts: 0
-  int64_t worst = -1;                // element (row-major) of the largest |difference|; texts: the first that differs
+  double relative = 0; // L2 norm of (computed - expected) / L2 norm of expected, over finite elements; texts: 0
+  double maximum = 0;  // max |computed - expected| / max |expected|, over finite elements; texts: 0
+  // row-major index of the element with the largest |difference|; texts: the first that differs
+  int64_t worst = -1;
   double computed = 0, expected = 0; // values of the element `worst`
   int64_t elements = 0;
-  int64_t nan = 0, infinite = 0; // number of elements that are NaN in both tensors; number that are infinite in both
-  double steps = 0;              // quantised integers: largest |difference|
-  int64_t different = 0;         // quantised integers: number of elements that differ
-  std::string broken; // what no tolerance allows (wrong shape, type, text, unquantised integer, NaN on one side), or ""
+  int64_t nan = 0, infinite = 0; // number of elements that are NaN (infinite) in both tensors
+  double steps = 0;              // for quantised integers: largest |difference|
+  int64_t different = 0;         // for quantised integers: number of elements that differ
+  // error that no tolerance allows: wrong shape, type, text, unquantised integer, or NaN on one side; "": none
+  std::string broken;
 
   bool within(const Tolerance &tolerance) const;
   /// The difference as text: "relative error 3.1e-07, largest difference 2.2e-06 of the maximum; NaN in 3 of 512

@@ -8,7 +8,8 @@
 
 namespace lathe::lab {
 
-/// The last instruction of the plan that computes `node`, the name of a node or of a kernel. Nothing if there is none.
+/// The number of the last instruction in the context's plan that computes `node`, the name of a node or of a kernel.
+/// Nothing if there is none.
 std::optional<uint32_t> instructionOf(const runtime::Context &context, const std::string &node);
 
 } // namespace lathe::lab

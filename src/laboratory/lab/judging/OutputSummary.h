@@ -1,4 +1,4 @@
-// Summary of the elements of an output.
+// Summary of the elements of a model's output.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -7,8 +7,8 @@
 
 namespace lathe::lab {
 
-/// Minimum, maximum and mean of the finite elements, and the reason to mistrust the output: all
-/// zero, constant, or no finite element ("": none).
+/// Minimum, maximum and mean of the finite elements of an output, and the reason to mistrust the output: all zero,
+/// constant, or no finite element ("": none).
 struct OutputSummary {
   double min = 0, max = 0, mean = 0; // valid only if measured()
   int64_t elements = 0, nan = 0, infinite = 0;

@@ -19,7 +19,7 @@ namespace lathe::lab {
 struct Summary {
   size_t count = 0;
   double median = 0, mean = 0, min = 0, max = 0;
-  double standardDeviation = 0; // sample standard deviation (n - 1); 0 for one value
+  double standardDeviation = 0; // standard deviation of the sample (divisor n - 1); 0 for one value
   double deviation = 0;         // median absolute deviation from the median, unscaled
   double p05 = 0, p25 = 0, p75 = 0, p95 = 0, p99 = 0;
 };
@@ -36,7 +36,7 @@ double percentile(std::span<const double> samples, double percent);
 /// time of the whole run (`whole`), rounded up. All times of a profile are means over these runs
 /// (docs/profiling.md).
 std::vector<size_t> fastestQuarter(std::span<const double> whole);
-/// Mean of the samples at `indices`, which are not empty.
+/// Mean of the samples whose indices are in `indices`, which is not empty.
 double meanAt(std::span<const double> samples, std::span<const size_t> indices);
 
 struct Interval {
@@ -44,62 +44,64 @@ struct Interval {
   bool holds(double value) const { return low <= value && value <= high; }
 };
 
-/// Interval that contains the true median with at least this `confidence` for any distribution:
-/// order statistics (k, n + 1 - k) with a binomial tail of at most (1 - confidence) / 2 below k.
-/// With too few samples (fewer than 6 at 0.95) it is the whole range. The samples must be independent; repetitions of
-/// one process are not (medianOverStarts).
+/// Interval that contains the true median of samples with at least this `confidence` for any distribution: order
+/// statistics (k, n + 1 - k) with a binomial tail of at most (1 - confidence) / 2 below k. With too few samples (fewer
+/// than 6 at 0.95) it is the whole range. The samples must be independent; repetitions of one process are not
+/// (medianOverStarts).
 Interval medianInterval(std::span<const double> samples, double confidence = 0.95);
 
-/// Times of a side in seconds: a list of rounds, each with its repetitions, for every process start.
+/// Times of one side of a comparison in seconds: for every process start a list of rounds, and in each round the times
+/// of its repetitions.
 using Starts = std::vector<std::vector<std::vector<double>>>;
 
-/// What stands for the time of a set of samples.
+/// A statistic of samples (a member of Summary) that stands for their time, such as the median.
 using Statistic = double Summary::*;
 struct NamedStatistic {
   std::string_view name;
   Statistic statistic;
 };
-/// The statistics that the page of reports offers for times; the first is the median.
+/// The statistics that the page of reports offers for times; the first one is the median.
 constexpr NamedStatistic shownStatistics[] = {
     {"median", &Summary::median},       {"minimum", &Summary::min},  {"mean", &Summary::mean},
     {"5th percentile", &Summary::p05},  {"quartile", &Summary::p25}, {"third quartile", &Summary::p75},
     {"95th percentile", &Summary::p95},
 };
 
-/// The times of one side by one statistic: all that comparisons need. A round or start without samples is NaN.
+/// The times of one side of a comparison by one statistic: all that comparisons need. The value of a round or start
+/// without samples is NaN.
 struct SideTimes {
   SideTimes() = default;
-  /// By the median.
+  /// Reduces the times of a side by the median.
   SideTimes(const Starts &starts);
 
   Statistic statistic = &Summary::median;
-  std::vector<double> rounds; // of each round, start by start
-  std::vector<double> starts; // of all samples of each start
+  std::vector<double> rounds; // statistic of each round, start by start
+  std::vector<double> starts; // statistic of all samples of each start
   std::vector<size_t> roundsOfStarts;
-  double whole = 0;  // of all samples
-  double median = 0; // of all samples
-  Interval range;    // of all samples
+  double whole = 0;  // statistic of all samples
+  double median = 0; // median of all samples
+  Interval range;    // range of all samples
 };
-/// The times of a side by each of the statistics.
+/// Reduces the times of a side by each of `statistics`.
 std::vector<SideTimes> timesBy(const Starts &starts, std::span<const NamedStatistic> statistics);
 
-/// An estimate of a median time from several process starts.
+/// An estimate of a median time from several process starts, with an interval.
 struct MedianEstimate {
   Interval interval;
-  bool isRange = false; // too few starts: `interval` is only the range of the measurements
+  bool isRange = false; // true: too few starts, so `interval` is only the range of the measurements
 };
 
-/// Interval that holds 95 % of the medians of the process starts (of fewer than 40 starts: all), because what the
-/// memory of a process changes lasts as long as the process. It does not become narrower with more starts: the starts
-/// of one run are close in time, so they say little about another run (docs/measuring.md). With fewer than 6 starts it
-/// is called a range; of one start it is the range of the medians of its rounds; of one round the range of its samples.
-/// No samples: zero.
+/// Returns an interval that holds 95 % of the medians of the process starts (of fewer than 40 starts: all medians),
+/// because what the memory of a process changes lasts as long as the process. It does not become narrower with more
+/// starts: the starts of one run are close in time, so they say little about another run (docs/measuring.md). With
+/// fewer than 6 starts it is called a range; of one start it is the range of the medians of its rounds; of one round
+/// the range of its samples. Without samples: zero.
 MedianEstimate medianOverStarts(const SideTimes &side);
 
 struct RatioEstimate {
   double ratio = 0;     // numerator / denominator; the function that returns the estimate says of what
   Interval interval;    // interval of the ratio, for the requested confidence
-  bool isRange = false; // too few observations for the confidence: `interval` is only their range
+  bool isRange = false; // true: too few observations for the confidence, so `interval` is only their range
 };
 
 /// Ratio of two sets measured in turns: element i of each has the samples of round i. Each round
@@ -123,15 +125,15 @@ RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numera
 /// rounds, with the range of the ratios of the rounds. For another statistic than the median, the ratio of the starts'
 /// (of all samples') statistics replaces the Hodges-Lehmann ratio.
 RatioEstimate ratioOverStarts(const SideTimes &numerator, const SideTimes &denominator, double confidence = 0.95);
-/// The same for several confidences.
+/// Ratio over several process starts, as ratioOverStarts gives it, for several confidences without repeating the work.
 class RatioOverStarts {
 public:
   RatioOverStarts(const SideTimes &numerator, const SideTimes &denominator);
   RatioEstimate at(double confidence) const;
 
 private:
-  std::vector<double> logarithms; // of the ratio of each start; empty: too few starts
-  RatioEstimate range;            // then
+  std::vector<double> logarithms; // logarithms of the ratio of each start; empty: too few starts
+  RatioEstimate range;            // the estimate if there are too few starts
 };
 
 /// Ratio of two sets of starts that took no turns together. With three or more starts on both sides it is the ratio of
@@ -145,23 +147,24 @@ RatioEstimate ratioApart(const SideTimes &numerator, const SideTimes &denominato
 
 /// Smallest number of process starts per side for any verdict: with fewer, the difference between starts is unknown.
 constexpr size_t leastStarts = 3;
-/// Smallest number of starts of both sides with which ratioApart may call one side faster: then its 99.5 % interval is
-/// a confidence interval and not a range. For unequal numbers see canDecideApart.
+/// Smallest number of process starts of both sides with which ratioApart may call one side faster: then its 99.5 %
+/// interval is a confidence interval and not a range. For unequal numbers see canDecideApart.
 constexpr size_t leastStartsApart = 6;
-/// True if sides with these numbers of starts, without turns, can have a verdict other than ambiguous or same.
+/// True if two sides with these numbers of process starts, not measured in turns, can have a verdict other than
+/// ambiguous or same.
 bool canDecideApart(size_t numeratorStarts, size_t denominatorStarts);
 
-/// What makes the times of a series of rounds doubtful.
+/// Figures that show whether the times of a series of rounds are doubtful: outliers and drift.
 struct SeriesCheck {
   double outlierShare = 0; // share of samples more than 3 interquartile ranges above the third quartile (Tukey)
   double drift = 0;        // relative change of the medians from the first to the last round (Theil-Sen)
-  bool drifts = false;     // the Mann-Kendall test finds a drift (5 %) and it exceeds 2 %
+  bool drifts = false;     // true: the Mann-Kendall test finds a drift (level 5 %) and it exceeds 2 %
 };
 SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds);
 
 /// Geometric mean of ratios with a percentile-bootstrap interval over the ratios. The interval reflects the choice of
-/// the ratios, not the uncertainty of each. Deterministic for a given seed. With too few ratios (6 at 0.95) the
-/// interval is only a range. Throws Error for no ratios and for a ratio that is not positive.
+/// the ratios, not the uncertainty of each ratio. Deterministic for a given seed. With too few ratios (fewer than 6 at
+/// 0.95) the interval is only a range. Throws Error if there are no ratios and for a ratio that is not positive.
 RatioEstimate geometricMean(std::span<const double> ratios, double confidence = 0.95, int resamples = 2000,
                             uint64_t seed = 1);
 
@@ -169,14 +172,15 @@ RatioEstimate geometricMean(std::span<const double> ratios, double confidence = 
 struct StoppingRule {
   size_t minSamples = 10;
   size_t maxSamples = 10000;
-  double maxSeconds = 10;           // limit of the measuring time
-  double relativeHalfWidth = 0.005; // relative half width of the median's interval that is precise enough
+  double maxSeconds = 10; // limit of the measuring time in seconds
+  // half width of the median's interval, relative to the median, that is precise enough
+  double relativeHalfWidth = 0.005;
 
   bool satisfied(std::span<const double> samples, double elapsedSeconds) const;
 };
 
-/// JSON of a summary of seconds, with keys in milliseconds: count, median_ms, mean_ms, min_ms,
-/// max_ms, std_ms, mad_ms, p05_ms ... p99_ms.
+/// JSON of a summary of times in seconds, with keys in milliseconds: count, median_ms, mean_ms, min_ms, max_ms,
+/// std_ms, mad_ms, p05_ms ... p99_ms.
 nlohmann::json toJson(const Summary &seconds);
 /// JSON of a series of rounds: {"time": the summary, "rounds_ns": samples of each round in nanoseconds, "counts":
 /// hardware counters of each round}. "counts" is absent if `counts` is empty; without rounds the object is empty.

@@ -17,32 +17,33 @@ std::string_view name(Verdict verdict);
 /// Times count as equal if they differ relatively by less than this.
 constexpr double indifference = 0.02;
 
-/// The verdict on `speed`, the peer's time / our time with its 95 % interval, and `sure`, the same ratio with its 99.5
-/// % interval. Same: the 95 % interval is within 1 +- `band`. Faster (slower): the 99.5 % interval is above 1 +
-/// `beyond` (below 1 - `beyond`) and the estimate outside the band. Otherwise ambiguous: measure longer. An interval
-/// that is only a range (RatioEstimate) supports no verdict.
+/// Returns the verdict on a speed. `speed` is the peer's time / our time with its 95 % interval, and `sure` the same
+/// ratio with its 99.5 % interval. Same: the 95 % interval is within 1 +- `band`. Faster (slower): the 99.5 % interval
+/// is above 1 + `beyond` (below 1 - `beyond`) and the estimate is outside the band. Otherwise ambiguous: measure
+/// longer. An interval that is only a range (RatioEstimate) supports no verdict.
 Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double band = indifference, double beyond = 0);
 
 /// The interval of a ratio as text: "95 % interval 0.980 to 1.020", or "range 0.980 to 1.020, too few for an interval".
 std::string intervalText(const RatioEstimate &ratio);
-/// JSON with the keys "ratio", "ratio_low", "ratio_high" and "confidence". The confidence is 0.95, or null if low and
-/// high are only a range.
+/// JSON of a ratio, with the keys "ratio", "ratio_low", "ratio_high" and "confidence". The confidence is 0.95, or null
+/// if low and high are only a range.
 nlohmann::json toJson(const RatioEstimate &ratio);
 
 struct JudgedRatio {
   RatioEstimate ratio; // time of the numerator / time of the denominator, with its 95 % interval
   Verdict verdict = Verdict::ambiguous;
-  bool withinOverhead = false; // ambiguous because the cost of calls may explain the difference
-  bool tooFewStarts = false;   // the starts are so few that no side could be called faster
+  bool withinOverhead = false; // true: ambiguous because the cost of calls may explain the difference
+  bool tooFewStarts = false;   // true: there are so few starts that no side could be called faster
 };
 
-/// Why the verdict is ambiguous: "call overhead", "too few starts", "disturbed" (other programs ran, or processors were
-/// slow, as the caller states), or "wide interval"; "" for another verdict.
+/// The reason why a verdict is ambiguous: "call overhead", "too few starts", "disturbed" (other programs ran, or
+/// processors were slow, as the caller states), or "wide interval"; "" for another verdict.
 std::string ambiguityOf(const JudgedRatio &judged, bool disturbed = false);
-/// The verdict as text: "faster", or "ambiguous (too few starts)".
+/// The verdict on a ratio as text: "faster", or "ambiguous (too few starts)".
 std::string verdictText(const JudgedRatio &judged, bool disturbed = false);
 
-/// JSON of the ratio, and "verdict", "within_overhead", "too_few_starts" and "ambiguous_because" (ambiguityOf).
+/// JSON of a judged ratio: the keys of the ratio, and "verdict", "within_overhead", "too_few_starts" and
+/// "ambiguous_because" (ambiguityOf).
 nlohmann::json toJson(const JudgedRatio &judged, bool disturbed = false);
 
 /// Times of one side in seconds: a run, and a call that computes only one element (empty: unknown).
@@ -51,25 +52,26 @@ struct SideTime {
   std::optional<double> callSeconds;
 };
 
-/// How many times more expensive the call of an operator may be than the call that computes one element, because it
-/// passes more operands.
+/// An operator passes more operands than the call that computes one element, so its call may cost more: at most this
+/// many times as much.
 constexpr double overheadReach = 2;
 
-/// True if the cost of calls may explain the difference of two times: the slower side has the more expensive call, and
-/// `overheadReach` times the difference of the calls is at least the difference of the times.
+/// True if the cost of calls may explain the difference of two sides' times: the slower side has the more expensive
+/// call, and `overheadReach` times the difference of the calls is at least the difference of the times.
 bool withinOverhead(const SideTime &a, const SideTime &b);
 
-/// Returns `judged`, with faster and slower changed to ambiguous if the times are `withinOverhead`.
+/// Returns `judged`, with the verdicts faster and slower changed to ambiguous if the times are `withinOverhead`.
 JudgedRatio besideOverhead(JudgedRatio judged, const SideTime &numerator, const SideTime &denominator);
 
-/// Judges sides measured in turns by ratioOverStarts. Throws its errors.
+/// Judges the ratio of two sides that were measured in turns, by ratioOverStarts. Throws the errors of
+/// ratioOverStarts.
 JudgedRatio judgeInTurns(const SideTimes &numerator, const SideTimes &denominator, double band = indifference);
 
 /// The distance from 1 that the 99.5 % interval needs for faster or slower if the sides took no turns, because changes
 /// of the machine between the sides do not cancel. Half of the band, chosen with bench/apart.py (docs/measuring.md).
 constexpr double beyondApart = indifference / 2;
 
-/// Judges two sides that had no turns together by ratioApart.
+/// Judges the ratio of two sides that were not measured in turns, by ratioApart.
 JudgedRatio judgeApart(const SideTimes &numerator, const SideTimes &denominator, double band = indifference);
 
 } // namespace lathe::lab

@@ -13,7 +13,7 @@
 
 namespace lathe::lab {
 
-/// Counter values at one moment, relative to an arbitrary start.
+/// Values of the hardware counters at one moment, relative to an arbitrary start.
 struct CounterReading {
   int64_t cpuNs = 0;
   static constexpr size_t events = 3;
@@ -21,20 +21,21 @@ struct CounterReading {
   uint64_t enabledNs = 0, runningNs = 0;              // nanoseconds that the counters were enabled, and that they ran
 };
 
-/// Difference of two readings. If the hardware counters ran for less than 99 % of the time, their values are empty
-/// instead of scaled: the kernel multiplexes counters every few milliseconds, as long as the runs measured here. The
-/// processor time stays.
+/// Returns the difference of two readings of the counters. If the hardware counters ran for less than 99 % of the
+/// time, their values are empty instead of scaled: the kernel multiplexes counters every few milliseconds, and the
+/// runs measured here take as long. The processor time stays.
 Counts between(const CounterReading &before, const CounterReading &after);
 
-/// Adds the values read from an event group: number of events, time enabled, time running, values.
-/// `counted` says which events are in the group, in order. Returns false for malformed data.
+/// Adds to a reading the values read from an event group of perf_event_open: number of events, time enabled, time
+/// running, values. `counted` says which events are in the group, in order. Returns false for malformed data.
 bool addGroup(CounterReading &reading, std::span<const uint64_t> words,
               const std::array<bool, CounterReading::events> &counted);
 
-/// Explains a failure of perf_event_open with errno `error`: the name of the error and its meaning here.
+/// Explains a failure of perf_event_open with errno `error`: returns the name of the error and its meaning for this
+/// call.
 std::string counterFailure(int error);
 
-/// An event to count, by the type and config of perf_event_attr.
+/// An event to count, as the type and config of perf_event_attr.
 struct CounterEvent {
   const char *name;
   uint32_t type;
@@ -45,21 +46,22 @@ extern const CounterEvents hardwareEvents; // cycles, instructions, cache misses
 
 class Counters {
 public:
-  /// Starts counting for all present threads and the threads that they start. Other `events` are for tests: the kernel
-  /// can count some software events on every machine.
+  /// Starts counting for all present threads of this process and the threads that they start. Other `events` than the
+  /// default are for tests: the kernel can count some software events on every machine.
   explicit Counters(const CounterEvents &events = hardwareEvents);
   ~Counters();
   Counters(const Counters &) = delete;
   Counters &operator=(const Counters &) = delete;
 
   CounterReading read() const;
-  /// Why counters are missing: "cycles, instructions, cache_misses: perf_event_open: ENOENT, ..."; "": none is missing.
+  /// The reason why counters are missing: "cycles, instructions, cache_misses: perf_event_open: ENOENT, ..."; "": none
+  /// is missing.
   const std::string &uncounted() const { return reason; }
 
 private:
   void close();
 
-  std::vector<int> leaders, members; // file descriptors: group leaders (one per thread); all other events
+  std::vector<int> leaders, members; // file descriptors: of group leaders (one per thread); of all other events
   std::array<bool, CounterReading::events> counted{};
   std::string reason;
 };

@@ -11,7 +11,7 @@ namespace lathe::lab {
 
 /// Processor time that the whole machine has spent since boot; nothing if the system does not report it.
 struct MachineTime {
-  double busySeconds = 0;   // programs, interrupts and stolen time
+  double busySeconds = 0;   // part of busySeconds that other guests of the host used
   double stolenSeconds = 0; // part of busySeconds that other guests of the host used
 };
 std::optional<MachineTime> machineTime();
@@ -22,9 +22,9 @@ double ownCpuSeconds();
 /// Measures how many processors other programs use on average, from its construction on.
 class DisturbanceMeter {
 public:
-  /// `ownSeconds` returns the processor time of the measured processes, which is subtracted.
+  /// Begins to measure. `ownSeconds` returns the processor time of the measured processes, which is subtracted.
   explicit DisturbanceMeter(std::function<double()> ownSeconds = ownCpuSeconds);
-  /// The measurement so far; its figures are empty if the system does not report processor times.
+  /// The disturbance measured so far; its figures are empty if the system does not report processor times.
   store::Disturbance read() const;
 
 private:
@@ -34,7 +34,7 @@ private:
   double ownBefore;
 };
 
-/// If other programs use more processors than this, times are reported as unreliable.
+/// Limit on the processors that other programs use: above it, times are reported as unreliable.
 inline constexpr double disturbingProcessors = 0.15;
 
 } // namespace lathe::lab

@@ -6,7 +6,8 @@
 
 namespace lathe::lab {
 
-/// The result of describeMachine and the versions of the software, in the form that store::platformFromJson reads.
+/// Facts of this platform: the result of describeMachine and the versions of the software, in the form that
+/// store::platformFromJson reads.
 nlohmann::json platformFacts();
 
 } // namespace lathe::lab

@@ -17,47 +17,49 @@
 
 namespace lathe::lab {
 
-// Statuses of points are those of the store. A passed point is timed unless checkOnly is set. A mistrusted point (the
-// reference's output is constant) has no time. sameAs refers to an earlier column of the same provider.
+// Statuses of points are those of the store. A point with status passed is timed unless checkOnly is set. A
+// mistrusted point (the reference's output is constant) has no time. sameAs refers to an earlier column of the same
+// provider.
 using store::PointStatus;
 PointStatus statusOf(const process::Failure &failure);
 
-/// The text that requests, as a schedule, the schedule of the task's fastest tuning record.
+/// The text that, given as a schedule, requests the schedule of the task's fastest tuning record.
 constexpr const char *recordedSchedule = "records";
 
 struct OpsColumn {
   ProviderSpec provider;
   std::string variant;
-  std::string schedule = {};    // "": the provider's own choice; recordedSchedule; or the text of a schedule
-  nlohmann::json platform = {}; // platform as the provider has reported it; null: not reported
+  std::string schedule = {};    // text of a schedule, or recordedSchedule; "": the provider's own choice
+  nlohmann::json platform = {}; // platform that the provider has reported; null: none
   std::string name() const { return provider.name + ":" + variant + (schedule.empty() ? "" : ":" + schedule); }
   // The provider has reported the following members (opsColumns). Requests that they rule out are declined without
   // starting the provider.
   std::string version = {};
-  std::string lacks = {}; // why the provider cannot compute the operator; "": it may be able to
+  std::string lacks = {}; // the reason why the provider cannot compute the operator; "": it may be able to
   std::set<store::CacheState> caches = {store::CacheState::hot, store::CacheState::cold,
                                         store::CacheState::coldConstants};
 };
 
 struct OpsPoint {
   std::string provider, variant, version;
-  std::string schedule;          // OpsColumn::schedule of the column
+  std::string schedule;          // schedule requested by the column (OpsColumn::schedule)
   std::string task, scheduleRun; // task and schedule of the prepared problem, if the provider reports them
   PointStatus status = PointStatus::failed;
-  std::string reason;         // reason of another status than passed
-  std::string implementation; // implementation that the provider chose; "": not prepared
+  std::string reason;         // reason for a status other than passed
+  std::string implementation; // implementation that the provider chose; "": the problem was not prepared
   double prepareSeconds = 0;
-  std::optional<double> callSeconds;        // time of a call that computes one element
+  std::optional<double> callSeconds;        // seconds of a call that computes one element
   double relativeL2 = 0, maxDifference = 0; // errors against the float64 reference
-  std::vector<std::vector<double>> rounds;  // seconds; all samples of all rounds
-  std::vector<Counts> counts;               // hardware counts of each round, over its samples
-  std::string uncounted;                    // why counts are missing (TimingWorker)
+  std::vector<std::vector<double>> rounds;  // seconds of all samples, by round
+  std::vector<Counts> counts;               // hardware counts of each round, added over its samples
+  std::string uncounted;                    // the reason why hardware counts are missing (TimingWorker)
   Summary time;
-  bool leftOut = false; // has no later rounds, because the point had used its share of the row's time (OpsLabOptions)
+  // true: no later rounds, because the point had used its share of the row's time (OpsLabOptions)
+  bool leftOut = false;
   bool timed() const { return !rounds.empty(); }
 };
 
-/// Setting of a row: what all its points have in common besides the problem.
+/// The setting of a row: what all its points have in common besides the problem.
 struct OpsSetting {
   int threads = 1;
   /// State of the caches before every timed run (lab/providers/ColdCaches.h).
@@ -65,40 +67,42 @@ struct OpsSetting {
   ActivationLayout layout = ActivationLayout::any;
 };
 
-/// Our fastest variant against the fastest variant of a peer, by median time.
+/// The comparison of our fastest variant with the fastest variant of a peer (another provider), by median time.
 struct OpsVerdict : JudgedPair { // ratio: peer's time / our time
-  std::string peer;              // name of the provider
+  std::string peer;              // name of the peer's provider
   size_t ours = 0, theirs = 0;   // indices into OpsRow::points
 };
 
 struct OpsRow {
   ListedProblem listed;
   OpsSetting setting;
-  std::vector<OpsPoint> points;     // one per column
+  std::vector<OpsPoint> points;     // one point per column
   std::vector<size_t> starts;       // number of rounds of each process start
-  std::vector<OpsVerdict> verdicts; // one per peer with a time, if ours has a time
+  std::vector<OpsVerdict> verdicts; // one verdict per peer with a time, if our provider has a time
   std::optional<double> otherProcessors, stolenProcessors;
   /// Number of rounds that began while the processors did not run at full speed (lab/judging/FullSpeed.h).
   size_t slowRounds = 0;
 };
 
-/// A column that has used its share of a row's time (maxSeconds / number of columns) gets no further rounds if another
-/// column of its provider is faster: no verdict waits for it, and it would slow down the others. Every column has at
-/// least one round.
+/// Options of measurements by OpsLab. A column that has used its share of a row's time (maxSeconds / number of
+/// columns) gets no further rounds if another column of its provider is faster: no verdict waits for it, and it would
+/// slow down the others. Every column has at least one round.
 struct OpsLabOptions : TurnOptions {
   uint64_t seed = 0; // seed from which operands are generated
   bool checkOnly = false;
-  process::Limits limits; // limits of each worker
+  process::Limits limits; // limits of each worker process
   ProviderTimeouts timeouts;
-  /// Arguments of viaCommand, for a provider on another machine; "": the provider runs here.
+  /// Arguments of viaCommand, for a provider on another machine; via "": the provider runs on this machine.
   std::string via, viaDirectory;
-  /// Returns the schedule of the fastest tuning record of a task, or nothing. The provider cannot read the store, so it
-  /// gets the schedule with the task (compile/ScheduleSource.h, TaskSchedules). Empty: there are no records.
+  /// Function that returns the schedule of the fastest tuning record of a task, or nothing. The provider cannot read
+  /// the store, so it gets the schedule with the task (compile/ScheduleSource.h, TaskSchedules). Empty: there are no
+  /// records.
   std::function<std::optional<std::string>(const std::string &task)> recordedSchedules;
-  /// Called with each step, `what`. `begun`: how many rows are done of the rows in progress, as a sum of shares. May be
-  /// empty.
+  /// Function that is called with a description of each step, `what`. `begun`: the finished share of each row in
+  /// progress, summed. May be empty.
   std::function<void(const std::string &what, double begun)> progress;
-  /// Asked between starts. If it returns true, rows that have minStarts starts get no more. Empty: never.
+  /// Function that is asked between starts whether time is short. If it returns true, rows that have minStarts starts
+  /// get no more. Empty: never.
   std::function<bool()> late;
 };
 
@@ -106,7 +110,7 @@ struct OpsLabOptions : TurnOptions {
 /// sums.
 Tolerance toleranceOf(const Problem &problem);
 
-/// A request to measure a row: a problem with a setting.
+/// A request to measure one row: a problem with a setting.
 struct OpsRequest {
   ListedProblem listed;
   OpsSetting setting;
@@ -118,17 +122,17 @@ struct OpsRequest {
 class OpsLab {
 public:
   static constexpr size_t rowsAtATime = 16;
-  /// Limit for the operands and results of all rows in turn; a single row may exceed it.
+  /// Limit on the bytes of operands and results of all rows that take turns; a single row may exceed it.
   static constexpr double bytesAtATime = 256e6;
 
-  /// Returns the columns for an operator; always the same list while the laboratory exists.
+  /// Function that returns the columns for an operator; always the same list while the laboratory exists.
   using ColumnsOf = std::function<const std::vector<OpsColumn> &(const std::string &op)>;
   OpsLab(ColumnsOf columnsOf, OpsLabOptions options);
-  /// A laboratory with the same columns for all operators.
+  /// Makes a laboratory with the same columns for all operators.
   OpsLab(std::vector<OpsColumn> columns, OpsLabOptions options);
   ~OpsLab();
-  /// Measures the problems that `next` returns, until it returns nothing. `done` gets every row when it is finished, in
-  /// any order.
+  /// Measures the problems that `next` returns, until it returns nothing. `done` gets every row when the row is
+  /// finished, in any order.
   void measure(const std::function<std::optional<OpsRequest>()> &next, const std::function<void(OpsRow)> &done);
   OpsRow measure(const ListedProblem &problem, const OpsSetting &setting);
 
@@ -138,33 +142,33 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// Converts words to columns: "onednn:winograd", "lathe:all" for all variants, or "onednn", which means all variants of
-/// a peer and the default variant of our own provider. Throws Error for a provider that is not installed (with
-/// instructions) or fails at its start, and for unknown variants. `op` is the operator of the variants; a provider
-/// without it gets one column, which declines. `schedules` as in OpsColumn, one column each; providers without
-/// schedules get one column.
+/// Converts words to columns: "onednn:winograd", "lathe:all" for all variants, or "onednn", which means all variants
+/// of a peer and the default variant of our own provider. Throws Error for a provider that is not installed (with
+/// instructions) or fails at its start, and for unknown variants. `op` is the operator whose variants are meant; a
+/// provider without it gets one column, which declines. `schedules` as in OpsColumn, one column each; providers
+/// without schedules get one column.
 std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::string> &words,
                                   const OpsLabOptions &options, const std::vector<std::string> &schedules = {""});
 
-/// Results of the references for a problem with its epilogue, in float64 (integers unchanged). Operands are by position
-/// in Problem::inputs(), of any type; undefined if missing.
+/// Results of a problem with its epilogue, computed by the reference operators in float64 (integers unchanged).
+/// Operands are by position in Problem::inputs(), of any type; undefined if missing.
 std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<Tensor> &operands);
 
-/// Geometric mean of ratios and counts of verdicts, for rows of one kind of problem ("all": every
+/// Geometric mean of ratios and counts of verdicts against one peer, over rows of one kind of problem ("all": every
 /// kind) and one setting.
 struct OpsSummary {
   std::string kind, peer;
   int threads = 1;
   std::string layout = "any", cache = "hot";
   size_t rows = 0, faster = 0, slower = 0, same = 0, ambiguous = 0;
-  size_t withinOverhead = 0; // ambiguous rows whose difference the cost of calls may explain
-  size_t slowerBeyond3 = 0;  // verdict slower and the ratio below 1/1.03
-  /// Geometric mean of the ratios of rows that are not withinOverhead; empty if there are none.
+  size_t withinOverhead = 0; // number of ambiguous rows whose difference the cost of calls may explain
+  size_t slowerBeyond3 = 0;  // number of rows with the verdict slower and a ratio below 1/1.03
+  /// Geometric mean of the ratios of rows that are not withinOverhead; empty if there are no such rows.
   std::optional<double> geometricMean;
 };
 
 nlohmann::json toJson(const OpsRow &row);
-/// Summarises rows in the form of toJson, including rows of earlier runs.
+/// Summarises rows that are JSON in the form of toJson, including rows of earlier runs.
 std::vector<OpsSummary> summarizeOps(const std::vector<nlohmann::json> &rows);
 nlohmann::json toJson(const OpsSummary &summary);
 

@@ -13,13 +13,13 @@
 
 namespace lathe::lab {
 
-/// The process of a column. It serves all rows, one after the other.
+/// The process of a column in OpsLab. It computes all rows, one after the other.
 struct Contender {
   OpsColumn column;
-  std::optional<ProviderWorker> worker; // started on demand; empty after a failure that ended it
-  double cpuOfEnded = 0;                // processor seconds of workers that have ended
+  std::optional<ProviderWorker> worker; // process, started on demand; empty after a failure that ended it
+  double cpuOfEnded = 0;                // processor seconds used by workers that have ended
 
-  /// What the worker has prepared last; nothing after a failure.
+  /// The problem and setting that the worker has prepared last; nothing after a failure.
   struct Ready {
     std::string problem;
     store::CacheState cache;
@@ -35,7 +35,7 @@ struct Contender {
       worker->quit();
     forget();
   }
-  /// Forgets the worker if it has ended.
+  /// Forgets the worker process if it has ended.
   void forget() {
     cpuOfEnded += cpuOfWorker();
     worker.reset();
@@ -43,16 +43,16 @@ struct Contender {
   }
 };
 
-/// A problem with its operands in files, and its expected results. Rows with different settings share it.
+/// A problem with its operands in files, and its expected results. Rows with different settings share a case.
 struct Case {
   std::string key;
   std::filesystem::path folder;
   ProviderOperands operands;
-  std::vector<Tensor> references; // expected results
+  std::vector<Tensor> references; // expected results of the problem
   std::vector<std::string> names; // names of the results
   Tolerance tolerance;
-  std::string aboutFailures; // possible cause of a wrong result
-  double bytes = 0;          // size of operands and references
+  std::string aboutFailures; // possible cause of a wrong result, for the message
+  double bytes = 0;          // size of the case's operands and references
 
   ~Case() {
     std::error_code ignored;
@@ -71,7 +71,7 @@ struct OpsLab::State {
   std::map<std::string, std::weak_ptr<const Case>> cases; // cases in use, by the text of their problem
   std::shared_ptr<const Case> last; // the last case, kept because the next row may differ only in the number of threads
   size_t folders = 0;               // number of folders created for cases
-  /// Time of a call that computes one element, by provider and number of threads.
+  /// Seconds of a call that computes one element, by provider and number of threads.
   std::map<std::pair<std::string, int>, std::optional<double>> callSeconds;
   std::map<int, FullSpeed> speeds; // waits for full speed, for each number of threads
   std::list<RowInTurns> begun;
@@ -83,7 +83,7 @@ struct OpsLab::State {
       contender.quit();
   }
 
-  /// Makes the columns `wanted` the contenders. If other columns were, ends their processes.
+  /// Makes the columns `wanted` the contenders. If other columns were the contenders, ends their processes.
   void choose(const std::vector<OpsColumn> &wanted) {
     if (columns == &wanted)
       return;
@@ -131,7 +131,7 @@ struct OpsLab::State {
     return last = made;
   }
 
-  /// Processor seconds of this process and of the contenders together.
+  /// Processor seconds that this process and the contenders have used together.
   double cpuSeconds() const {
     double seconds = ownCpuSeconds();
     for (auto &contender : contenders)
@@ -140,7 +140,7 @@ struct OpsLab::State {
   }
 };
 
-/// One column in a row in progress: a side that takes turns.
+/// One column in a row that is being measured: a side that takes turns.
 struct Side : TimedSide {
   Side(OpsLab::State &state, RowInTurns &row, size_t index) : state(state), row(row), index(index) {}
 
@@ -150,8 +150,8 @@ struct Side : TimedSide {
   void takeTurn() override;
   const std::vector<std::vector<double>> &rounds() const override { return point().rounds; }
 
-  /// True if the side has used its share of the row's time and gets no further turns. All its rounds are then from the
-  /// first starts.
+  /// True if the side has used its share of the row's time and gets no further turns. All rounds of the side are then
+  /// from the first starts.
   bool usedUp() const { return over; }
   void answer(std::span<const OpsPoint> earlier);
   OpsPoint &point() const;
@@ -172,16 +172,16 @@ private:
 
   OpsLab::State &state;
   RowInTurns &row;
-  size_t index; // index of the column, which is also the index of its point
+  size_t index; // index of the side's column, which is also the index of its point
   double secondsPerRun = 0;
-  double spentSeconds = 0; // seconds spent in its turns and starts
-  bool over = false;       // the answer of usedUp
+  double spentSeconds = 0; // seconds spent in the side's turns and starts
+  bool over = false;       // result of usedUp
 };
 
-/// A row in progress: its sides take turns.
+/// A row that is being measured: its sides take turns.
 struct RowInTurns {
   RowInTurns(OpsLab::State &state, OpsRequest request);
-  /// Makes one more start of all sides; returns false if it was the last one.
+  /// Makes one more process start of all sides; returns false if it was the last one.
   bool step();
   /// Completes the row: judges its columns.
   OpsRow finish();
@@ -202,7 +202,7 @@ private:
   void decide();
 
   std::optional<Turns> turns;
-  double seconds = 0; // spent in all calls of step()
+  double seconds = 0; // seconds spent in all calls of step()
   std::optional<double> otherSeconds, stolenSeconds;
 };
 

@@ -15,9 +15,9 @@ namespace lathe::lab {
 
 /// How to start a provider.
 struct ProviderSpec {
-  std::string name; // "onednn"
+  std::string name; // name of the provider, such as "onednn"
   process::Command command;
-  bool remote = false; // runs on a machine that shares no files with this one
+  bool remote = false; // true: the provider runs on a machine that shares no files with this one
 };
 
 /// Returns the provider called `name`: the program lathe-provider-NAME beside this one, or an executable file
@@ -27,22 +27,23 @@ Outcome<ProviderSpec> findProvider(const std::string &name);
 /// "sh -c". ssh and shells with -c receive one text; other commands receive an argument list. On the other side the
 /// program is expected in `directory`, or at the same path as here if `directory` is "".
 ProviderSpec viaCommand(ProviderSpec spec, const std::string &via, const std::string &directory);
-/// Names of all providers in this tree, installed or not; the first is ours.
+/// Names of all providers in this source tree, installed or not; the first is our own.
 const std::vector<std::string> &knownProviders();
 
-/// Operands of a provider: files, or a seed from which a provider on another machine generates the same values.
+/// The operands that a provider gets: files, or a seed from which a provider on another machine generates the same
+/// values.
 struct ProviderOperands {
-  /// .npy file of each operand; the second value of a variadic operand is called NAME.1.
+  /// Path of the .npy file of each operand, by name; the second value of a variadic operand is called NAME.1.
   std::map<std::string, std::string> files;
   uint64_t seed = 0;
 };
 
-/// A prepared problem, or the reason why it was declined.
+/// A provider's answer to a request to prepare a problem: what it has prepared, or the reason why it declined.
 struct ProviderPreparation {
-  std::string declined;       // why the provider declines the problem; "": it is prepared
-  std::string implementation; // the implementation that will run
+  std::string declined;       // the reason why the provider declines the problem; "": it is prepared
+  std::string implementation; // the provider's implementation that will run
   double seconds = 0;
-  std::string task = {}, schedule = {}; // texts as in tuning records; "": not reported
+  std::string task = {}, schedule = {}; // texts as in tuning records; "": the provider does not report them
 };
 
 struct ProviderTimeouts {
@@ -59,24 +60,26 @@ public:
 
   /// The states into which the provider can bring the caches before a run.
   std::set<store::CacheState> caches() const;
-  /// The variants of an operator that the provider has, the default first; empty if it lacks the operator.
+  /// The variants that the provider has of an operator, the default first; empty if it does not have the operator.
   std::vector<std::string> variants(const std::string &op) const;
 
   bool takesSchedules() const { return schedules; }
   /// The platform that the provider reports, in the fields of store::Platform; null if it reports none.
   const nlohmann::json &platform() const { return statedPlatform; }
 
-  /// Prepares a problem. Declines layouts, schedules and cache states that the provider does not support.
+  /// Makes the provider prepare a problem. Declines layouts, schedules and cache states that the provider does not
+  /// support.
   process::Result<ProviderPreparation> prepare(const Problem &problem, const ProviderRequest &request,
                                                const ProviderOperands &operands,
                                                store::CacheState state = store::CacheState::hot);
-  /// Returns the task of the problem, without the schedule of the request, or the reason why it was declined.
+  /// Returns the tuning task of the problem, without the schedule of the request, or the reason why the provider
+  /// declined.
   process::Result<Outcome<std::string>> task(const Problem &problem, const ProviderRequest &request);
-  /// Runs the prepared problem once and returns its results by name. Temporary result files below `directory` are
-  /// removed.
+  /// Runs the prepared problem once and returns its results by name. The provider writes temporary result files below
+  /// `directory`, which are removed.
   process::Result<std::map<std::string, Tensor>> run(const std::string &directory);
-  /// Like TimingWorker::time, with the caches in `state` before every run. Fails if the provider does not support the
-  /// state.
+  /// Times runs like TimingWorker::time, with the caches in `state` before every run. Fails if the provider does not
+  /// support the state.
   process::Result<Timing> time(int warmup, int repetitions, store::CacheState state);
 
 private:
@@ -84,7 +87,7 @@ private:
       : TimingWorker(std::move(worker), spec.name, timeouts.run), timeouts(timeouts), remote(spec.remote) {}
 
   ProviderTimeouts timeouts;
-  /// Why the provider does not support the request; "": it does.
+  /// The reason why the provider does not support the request; "": it does.
   std::string declines(const ProviderRequest &request) const;
 
   bool remote, takesSeeds = false, flushes = false, flushesConstants = false, schedules = false;

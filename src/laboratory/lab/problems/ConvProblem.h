@@ -10,14 +10,15 @@
 
 namespace lathe::lab {
 
-/// Extents of tensors in the order N, C, H, W. The provider chooses their layout in memory.
+/// A two-dimensional convolution. Its tensors have the axes N, C, H, W in this order; the provider chooses their
+/// layout in memory.
 struct ConvProblem {
   int64_t batch = 1, groups = 1;
   int64_t inChannels = 1, inHeight = 1, inWidth = 1;
   int64_t outChannels = 1, outHeight = 1, outWidth = 1;
   int64_t kernelHeight = 1, kernelWidth = 1, strideHeight = 1, strideWidth = 1;
   int64_t padTop = 0, padLeft = 0, padBottom = 0, padRight = 0;
-  int64_t dilationHeight = 1, dilationWidth = 1; // 1: dense
+  int64_t dilationHeight = 1, dilationWidth = 1; // distance of adjacent taps; 1: dense
   bool bias = false, relu = false;               // relu: the epilogue is one relu
 
   std::vector<int64_t> inputDims() const { return {batch, inChannels, inHeight, inWidth}; }

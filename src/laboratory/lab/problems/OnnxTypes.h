@@ -1,4 +1,5 @@
-// Conversions to the numbers of ONNX TensorProto.DataType, which ONNX Runtime's C API uses, too.
+// Conversions between element types and the numbers of ONNX TensorProto.DataType, which ONNX Runtime's C API uses,
+// too.
 #pragma once
 
 #include "support/ElementType.h"
@@ -7,11 +8,11 @@
 
 namespace lathe::lab {
 
-/// The element type of a number; ElementType::invalid for types that Tensor does not have.
+/// The element type for ONNX's number; ElementType::invalid for types that Tensor does not have.
 ElementType elementTypeFromOnnx(int number);
-/// The number of `type`; 0 (UNDEFINED) for ElementType::invalid.
+/// ONNX's number of `type`; 0 (UNDEFINED) for ElementType::invalid.
 int onnxNumber(ElementType type);
-/// The name of the element type with a number; "type 14" for unknown types.
+/// The name of the element type with ONNX's number `number`; "type 14" for unknown types.
 std::string onnxTypeName(int number);
 
 } // namespace lathe::lab

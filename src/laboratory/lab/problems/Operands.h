@@ -6,8 +6,8 @@
 
 namespace lathe::lab {
 
-/// Generates the operands of a problem, by position in Problem::inputs(), undefined if missing. Equal seeds give equal
-/// values on every machine.
+/// Generates random operands of a problem, by position in Problem::inputs(); missing operands are undefined. Equal
+/// seeds give equal values on every machine.
 std::vector<Tensor> makeOperands(const Problem &problem, uint64_t seed);
 
 } // namespace lathe::lab

@@ -26,14 +26,16 @@ namespace lathe::lab {
 /// Version of the provider protocol (docs/provider-protocol.md), in which requests contain problems.
 constexpr int providerProtocolVersion = 2;
 
-/// An operand, written NAME=DIMS[:TYPE][:const][:LOW..HIGH]. DIMS is "1x64x56x56" or "scalar"; the default type is f32.
+/// An operand of a problem, written NAME=DIMS[:TYPE][:const][:LOW..HIGH]. DIMS is "1x64x56x56" or "scalar"; the
+/// default type is f32.
 struct ProblemOperand {
   std::string name; // name in the operator's record; a variadic operand may occur several times
   ElementType type = ElementType::f32;
   std::vector<int64_t> dims;
-  bool constant = false; // known before the run, like weights; the provider may pack it while preparing
-  /// The values are in [low, high); integers are whole numbers of this range. low == high means [-1, 1) for floats and
-  /// {0, 1} for integers.
+  // the operand is known before the run, like weights; the provider may pack it while preparing
+  bool constant = false;
+  /// Range of the operand's values: [low, high); integers are whole numbers of this range. low == high means [-1, 1)
+  /// for floats and {0, 1} for integers.
   double low = 0, high = 0;
 
   int64_t elements() const;
@@ -41,19 +43,19 @@ struct ProblemOperand {
 };
 
 struct Problem {
-  std::string op;                       // "conv"
+  std::string op;                       // name of the operator, such as "conv"
   std::shared_ptr<const Attrs> attrs;   // the operator's attribute struct
-  std::vector<ProblemOperand> operands; // operands in the order of the operator's record; optional ones may be missing
+  std::vector<ProblemOperand> operands; // in the order of the operator's record; optional operands may be missing
   std::vector<std::string> epilogue;    // element-wise operators, applied to the first result in turn
 
-  /// Parses and checks a text. Throws Error with the wrong word and what was expected.
+  /// Parses the text of a problem and checks it. Throws Error with the wrong word and what was expected.
   static Problem parse(const std::string &text);
   /// The text of the problem in canonical order: equal problems have equal texts.
   std::string str() const;
 
   template <class T> const T &attrsAs() const { return static_cast<const T &>(*attrs); }
   const ProblemOperand *operand(std::string_view name) const; // operand called `name`; null: missing
-  /// Operands by position in the operator's record; null: missing. Values of a variadic operand come last.
+  /// Operands by position in the operator's record; null: a missing operand. Values of a variadic operand come last.
   std::vector<const ProblemOperand *> byRecord() const;
   /// All inputs in the order in which providers receive them: operands by position in the record
   /// (empty: missing), then second operands of the epilogue. Names are unique: the second value of
@@ -61,15 +63,15 @@ struct Problem {
   std::vector<std::optional<ProblemOperand>> inputs() const;
   const OpRecord &record() const;
 
-  /// Types and extents of the results, from the shape function; extents that depend on the operands' values are 0.
-  /// Throws Error with the violated constraint.
+  /// Types and extents of the problem's results, from the shape function; extents that depend on the operands' values
+  /// are 0. Throws Error with the violated constraint.
   std::vector<ProblemOperand> results() const;
-  /// Number of nominal operations, from the operator's record (a multiply-accumulate counts as two, a tap in padding as
-  /// zero), without the epilogue.
+  /// Number of nominal operations of the problem, from the operator's record (a multiply-accumulate counts as two, a
+  /// tap in padding as zero), without the epilogue.
   double flops() const;
-  /// Bytes of all inputs and results, each counted once: the compulsory memory traffic.
+  /// Bytes of all inputs and results of the problem, each counted once: the compulsory memory traffic.
   double bytes() const;
-  /// Bytes of all constant operands.
+  /// Bytes of all constant operands of the problem.
   double constantBytes() const;
   /// Name of the group in which summaries count the problem: "3x3", "1x1", "depthwise", "strided" or "other" for
   /// convolutions, else the operator.
@@ -79,16 +81,18 @@ struct Problem {
   void check(const std::string &where) const;
 };
 
-/// All attributes by name as JSON, also those with default values. Numbers without a JSON form are "inf", "-inf" or
-/// "nan".
+/// All attributes of an operator by name as JSON, also those with default values. Numbers without a JSON form are
+/// "inf", "-inf" or "nan".
 nlohmann::json toJson(const Attrs &attrs);
 /// JSON of a problem: {"op", "attrs": {...}, "operands": [{"name", "type", "dims", "constant", "low", "high"}],
 /// "epilogue": [...]}.
 nlohmann::json toJson(const Problem &problem);
-/// Reads the JSON of toJson. Throws nlohmann::json::exception for missing fields and Error for invalid values.
+/// Reads a problem from the JSON that toJson makes. Throws nlohmann::json::exception for missing fields and Error for
+/// invalid values.
 Problem problemFromJson(const nlohmann::json &document);
 
-/// True for add, sub and mul, which an epilogue may apply with a second operand; the result is their first operand.
+/// True for the operators add, sub and mul, which an epilogue may apply with a second operand; the result of the
+/// problem is their first operand.
 bool takesSecondOperand(std::string_view epilogueOperator);
 
 /// Splits a text at each separator. Returns at least one part; parts may be empty.

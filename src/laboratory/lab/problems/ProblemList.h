@@ -8,15 +8,15 @@
 
 namespace lathe::lab {
 
-/// A problem of a list. Equal problems of several layers or suites are one entry.
+/// A problem in a list of problems. Equal problems of several layers or suites are one entry.
 struct ListedProblem {
   Problem problem;
-  std::string kind;                    // `kind` and `text` are the arguments of parseProblem
-  std::string text;                    // short text
-  std::string name;                    // name of the first occurrence
-  std::vector<std::string> suites;     // names of the suites that contain it
-  int64_t count = 0;                   // total number of occurrences
-  std::vector<std::string> nodes = {}; // for problems of a model: names of the nodes that they stand for
+  std::string kind;                    // kind of the problem; `kind` and `text` are the arguments of parseProblem
+  std::string text;                    // short text of the problem (ProblemSyntax.h)
+  std::string name;                    // name of the problem's first occurrence
+  std::vector<std::string> suites;     // names of the suites that contain the problem
+  int64_t count = 0;                   // number of occurrences in all suites
+  std::vector<std::string> nodes = {}; // for problems of a model: names of the nodes that have this problem
 };
 
 /// Reads problems of the given suites (names, or prefixes ending in `*`) from CSV lists. A suite is
@@ -30,19 +30,19 @@ std::vector<ListedProblem> readProblems(const std::vector<std::string> &paths, c
 std::vector<ListedProblem> readProblems(const std::string &path, const std::vector<std::string> &suites,
                                         const SyntaxOptions &options = {});
 
-/// The lists installed with this program: CSV files of share/lathe/suites, else of lab/suites in
+/// Paths of the lists of problems installed with this program: CSV files of share/lathe/suites, else of lab/suites in
 /// the source tree.
 std::vector<std::string> shippedLists();
 
 struct SuiteSummary {
   std::string name, path;
   std::set<std::string> kinds; // kinds of problems, as in `lathe ops bench KIND`
-  size_t problems = 0;         // distinct problems, with ranges expanded
+  size_t problems = 0;         // number of distinct problems, with ranges expanded
 };
-/// All suites of the lists in order. Of two suites with one name the first counts.
+/// Summarises all suites of the lists, in order. Of two suites with one name the first counts.
 std::vector<SuiteSummary> suitesOf(const std::vector<std::string> &paths);
 
-/// Builds a list. Adding an equal problem increases the count of the entry.
+/// Builds a list of problems. Adding an equal problem increases the count of its entry.
 class ProblemList {
 public:
   ListedProblem &add(ListedProblem problem);
@@ -51,7 +51,7 @@ public:
 
 private:
   std::vector<ListedProblem> problems;
-  std::map<std::string, size_t> places; // index of each problem in the list, by the problem's own text
+  std::map<std::string, size_t> places; // index of each problem in the list, by the problem's text
 };
 
 } // namespace lathe::lab

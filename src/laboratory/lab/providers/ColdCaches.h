@@ -1,4 +1,4 @@
-// Cold caches for `--cache cold` and `--cache cold-constants`.
+// Empties caches for `--cache cold` and `--cache cold-constants`.
 #pragma once
 
 #include "support/Error.h"
@@ -7,12 +7,11 @@
 
 namespace lathe::lab {
 
-/// Writes back and evicts every line of the resident memory of this process, code included, from
-/// the caches of all processors (clflush, dc civac). Declines on processors without such an
-/// instruction in user mode.
+/// Writes back and evicts from the caches of all processors every line of the resident memory of this process, code
+/// included (clflush, dc civac). Declines on processors that have no such instruction in user mode.
 Outcome<bool> flushCaches();
 
-/// Evicts only the cache lines of these ranges of memory; declines like the function without ranges.
+/// Evicts from the caches only the lines of these ranges of memory; declines like the function without ranges.
 Outcome<bool> flushCaches(std::span<const std::span<const char>> ranges);
 
 } // namespace lathe::lab

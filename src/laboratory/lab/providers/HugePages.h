@@ -1,4 +1,4 @@
-// Gives operands and scratch the same memory placement in every start of a process.
+// Gives the operands and scratch memory of a provider the same physical placement in every start of its process.
 #pragma once
 
 namespace lathe::lab {
@@ -8,7 +8,7 @@ namespace lathe::lab {
 /// each other (docs/measuring.md). Call it before large allocations.
 void allocateInHugePages();
 
-/// Moves large mappings that a library has created into huge pages.
+/// Moves large memory mappings that a library has created into huge pages.
 void collapseMappings();
 
 } // namespace lathe::lab

@@ -1,4 +1,4 @@
-// Matrix products and convolutions for libraries that have only matrix products.
+// Computes matrix products and convolutions with libraries that have only matrix products.
 #pragma once
 
 #include "lab/problems/MatrixProblem.h"
@@ -10,8 +10,8 @@
 
 namespace lathe::lab {
 
-/// y (rows x columns) = alpha * a * b + beta * y on row-major matrices; `ld` is the distance of two rows in elements. a
-/// is rows x inner, or stored inner x rows with transA; b likewise with transB.
+/// Arguments of a matrix product y (rows x columns) = alpha * a * b + beta * y on row-major matrices; `ld` is the
+/// distance of two rows in elements. a is rows x inner, or with transA stored as inner x rows; b likewise with transB.
 struct ProductCall {
   bool transA = false, transB = false;
   int64_t rows = 0, columns = 0, inner = 0;
@@ -22,7 +22,7 @@ struct ProductCall {
 };
 using Product = void (*)(const ProductCall &call);
 
-/// A program for conv, gemm or matmul in f32 with at most one relu. Activations and weights are
+/// Base of the programs that compute conv, gemm or matmul in f32 with at most one relu. Activations and weights are
 /// used unchanged; bias, addend and relu are part of the timed run.
 class ProductProgram {
 public:
@@ -42,8 +42,8 @@ protected:
 Outcome<std::unique_ptr<ProductProgram>> makeIm2col(const Problem &problem, const ProblemInputs &inputs, int threads,
                                                     Product product);
 
-/// Makes gemm and matmul. With `split`, for libraries without threads, each of our threads computes
-/// a share of the results. Declines other operators.
+/// Makes a program for gemm and matmul. With `split`, for libraries without threads, each thread of this process
+/// computes a share of the results. Declines other operators.
 Outcome<std::unique_ptr<ProductProgram>> makeProducts(const Problem &problem, const ProblemInputs &inputs, int threads,
                                                       bool split, Product product);
 

@@ -1,4 +1,4 @@
-// Base of runners in C++: the message loop of docs/runner-protocol.md and the timed loop.
+// Base class of the runner programs written in C++: the message loop of docs/runner-protocol.md and the timed loop.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -15,27 +15,27 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-/// Runs models with one framework; each runner program implements it. An exception of a function becomes an answer with
-/// "error"; the program then takes the next request.
+/// Runs models with one framework; each runner program implements this class. If a function throws, the program
+/// answers the request with "error" and then takes the next request.
 class ServedRunner {
 public:
   virtual ~ServedRunner() = default;
-  /// The answer to "hello": "name", "version", "formats" and "settings".
+  /// Returns the answer to "hello": "name", "version", "formats" and "settings".
   virtual nlohmann::json hello() = 0;
   /// Loads a model, replacing the previous model and its inputs. If it throws, no model is loaded.
   virtual void load(const std::string &path, int threads) = 0;
-  /// The answer to "load": "inputs", "outputs" and other facts of the loaded model.
+  /// Returns the answer to "load": "inputs", "outputs" and other facts about the loaded model.
   virtual nlohmann::json describe() = 0;
   /// Changes the number of threads. Inputs stay bound. If it throws, no model is loaded.
   virtual void setThreads(int threads) = 0;
-  /// Binds an input for all later runs.
+  /// Sets the value of the input named `input` for all later runs.
   virtual void bind(const std::string &input, Tensor tensor) = 0;
-  /// Does the untimed work that only the first run after load, bind or setThreads needs. Returns
-  /// true if that included a run.
+  /// Does the work that only the first run after load, bind or setThreads needs, which is not timed. Returns true if
+  /// this work included a run.
   virtual bool prepare() { return false; }
-  /// Runs the model. Contains only the call of the framework, because it is timed.
+  /// Runs the model. It should only call the framework, because this call is timed.
   virtual void run() = 0;
-  /// The outputs of the last run, by name.
+  /// Returns the outputs of the last run with their names.
   virtual std::vector<NamedTensor> outputs() = 0;
 };
 

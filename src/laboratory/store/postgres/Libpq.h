@@ -1,4 +1,4 @@
-// PostgreSQL's client library, loaded when the first URL is opened. Programs that use only files do not need the
+// Loads PostgreSQL's client library libpq when the first URL is opened. Programs that use only files do not need the
 // library, nor the time to load it with its libraries for TLS, Kerberos and LDAP.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace lathe::store {
 
-// The functions of libpq that are used.
+// The functions of libpq that the store uses.
 #define LATHE_LIBPQ(F)                                                                                                 \
   F(clear)                                                                                                             \
   F(cmdStatus)                                                                                                         \
@@ -33,14 +33,14 @@ namespace lathe::store {
   F(setSingleRowMode)                                                                                                  \
   F(status)
 
-/// Pointers to these functions: `exec` points to PQexec, and so on.
+/// Pointers to the functions of libpq: `exec` points to PQexec, and so on.
 struct Libpq {
 #define LATHE_LIBPQ_MEMBER(NAME) decltype(&::PQ##NAME) NAME = nullptr;
   LATHE_LIBPQ(LATHE_LIBPQ_MEMBER)
 #undef LATHE_LIBPQ_MEMBER
 };
 
-/// Loads the library once. Throws Error that names `place` if it is not installed.
+/// Loads libpq once. Throws Error that names `place`, the store, if libpq is not installed.
 const Libpq &libpq(const std::string &place);
 
 } // namespace lathe::store

@@ -10,10 +10,10 @@
 
 namespace lathe::store {
 
-/// Values for the parameters of a statement, as texts.
+/// Values for the parameters of an SQL statement, as texts.
 struct Parameters {
   std::vector<std::optional<std::string>> values;
-  std::vector<Oid> types; // numbers of types in the catalog pg_type; 0: any type
+  std::vector<Oid> types; // type numbers in PostgreSQL's catalog pg_type; 0: any type
 
   void set(int index, Oid type, std::optional<std::string> value) {
     size_t at = size_t(index) - 1;
@@ -80,8 +80,8 @@ public:
   }
   std::string dialectOf(const std::string &step) const override;
 
-  /// Executes one statement with parameters, or several without. Outside a transaction, a lost connection is replaced,
-  /// and the statement executed again.
+  /// Executes one SQL statement with parameters, or several without. Outside a transaction, a lost connection is
+  /// replaced, and the statement executed again.
   Result run(const std::string &sql, const Parameters *parameters);
 
   /// Executes a SELECT like `run` and returns its first row; null if there is none. No other statement may be executed
@@ -94,10 +94,10 @@ public:
   /// the transaction in which it was opened.
   struct Portal {
     std::string name;
-    /// Numbers of the connection and the transaction that it was opened in; transaction 0: none.
+    /// Numbers of the connection and the transaction in which the portal was opened; transaction 0: none.
     int64_t connection = 0, transaction = 0;
   };
-  /// Opens a portal like `run` executes a statement, and returns the first rows.
+  /// Opens a portal for a SELECT, with the error handling of `run`, and returns the first rows.
   Result open(Portal &portal, const std::string &select, const Parameters &parameters);
   /// Fetches the next rows of a portal. Throws LostConnection for a portal that has ended.
   Result fetch(const Portal &portal);
@@ -115,11 +115,12 @@ private:
   }
   void connectFirst();
   bool connect(std::string &reason);
-  /// The first value of the first row that a statement returns; "" without rows.
+  /// The first value of the first row that an SQL statement returns; "" without rows.
   std::string first(const char *sql);
   PGPing ping() const;
   Result once(const std::string &sql, const Parameters *parameters);
-  /// Calls `body`. If the connection breaks outside a transaction, makes a new one and calls `body` again.
+  /// Calls `body`, which uses the connection. If the connection breaks outside a transaction, makes a new one and
+  /// calls `body` again.
   template <class Body> auto untilConnected(Body body) {
     for (;;)
       try {
@@ -140,7 +141,7 @@ private:
   bool inTransaction = false;
   bool sendsRows = false; // true while rows are being sent one by one
   int64_t changed = 0;
-  /// Number of the current connection; numbers of the next transaction and portal.
+  /// Number of the current connection; number of the next transaction; number of the next portal.
   int64_t connections = 0, transactions = 1, portals = 0;
 };
 

@@ -1,5 +1,5 @@
-// Converts our SQL and texts to PostgreSQL. Schema and statements exist once, in SQLite's dialect; these functions
-// rewrite them.
+// Converts SQL and texts of the store to PostgreSQL. Schema and statements exist once, in SQLite's dialect; these
+// functions rewrite them.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace lathe::store {
 
-/// Rewrites a statement: `?` becomes $1, $2, ..., and instr becomes strpos.
+/// Rewrites an SQL statement for PostgreSQL: `?` becomes $1, $2, ..., and instr becomes strpos.
 std::string postgresStatement(std::string_view sql);
 
 /// Translates the statements of a schema step from SQLite's SQL to PostgreSQL's. Types and identity columns get
@@ -15,10 +15,10 @@ std::string postgresStatement(std::string_view sql);
 /// hashes, because PostgreSQL limits an index entry to 2704 bytes.
 std::string postgresSchema(const std::string &step);
 
-/// PostgreSQL's texts cannot contain NUL. A NUL becomes U+FFFFE and '0', and U+FFFFE becomes U+FFFFE and '1', so every
-/// text can be restored. Invalid UTF-8 is replaced (validUtf8).
+/// Encodes a text for PostgreSQL, whose texts cannot contain NUL: a NUL becomes U+FFFFE and '0', and U+FFFFE becomes
+/// U+FFFFE and '1', so every text can be restored. Invalid UTF-8 is replaced (validUtf8).
 std::string postgresText(std::string_view text);
-/// The original of a text that postgresText has changed.
+/// Decodes a text that postgresText has encoded.
 std::string textOfPostgres(std::string_view text);
 
 } // namespace lathe::store

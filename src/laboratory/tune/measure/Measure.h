@@ -25,48 +25,49 @@
 namespace lathe::tune {
 
 struct MeasureOptions {
-  std::string compiling; // how kernels are compiled: the JSON of CompileChoices (compile/Options.h); "": by default
-  uint64_t seed = 1;     // seed of the operands
-  /// Keeps operands and expected results for later runs, up to 8 GiB by last use; "": a temporary folder.
+  std::string compiling; // how kernels are compiled: JSON of CompileChoices (compile/Options.h); "": the defaults
+  uint64_t seed = 1;     // seed from which operands are made
+  /// Folder that keeps operands and expected results for later runs, up to 8 GiB by last use; "": a temporary folder.
   std::string folder;
   int builders = 0; // number of builder processes; 0: one for each CPU that this process may use
 
-  /// Command that starts the runner on another machine and passes pipes ("ssh board"); "": the runner runs on this
-  /// machine.
+  /// Command that starts the runner on another machine and connects pipes to it ("ssh board"); "": the runner runs on
+  /// this machine.
   std::string via;
-  /// Folder of the runner on the other machine; "": the same path as here.
+  /// Folder of the runner program on the other machine; "": the same path as here.
   std::string viaDirectory;
-  /// Paths of the two programs; "": lathe-tune-builder and lathe-tune-runner beside this program.
+  /// Paths of the builder and the runner program; "": lathe-tune-builder and lathe-tune-runner beside this program.
   std::string builder, runner;
 
-  double buildSeconds = 60;              // limit for building a candidate
-  int64_t buildBytes = int64_t(6) << 30; // limit of a builder's resident memory
-  double runSeconds = 10;                // limit for one run
-  int64_t runBytes = int64_t(1) << 30;   // limit of the memory that a candidate touches besides operands and scratch
-  int minSamples = 8, maxSamples = 200;  // number of timed runs of a candidate that is not cut early
-  double sampleSeconds = 0.15;           // a candidate is timed for about this long
-  double precisionWanted = 0.01;         // timing ends when three samples are within this share of the least
+  double buildSeconds = 60;              // limit on the seconds of building a candidate
+  int64_t buildBytes = int64_t(6) << 30; // limit on a builder's resident memory
+  double runSeconds = 10;                // limit on the seconds of one run
+  int64_t runBytes = int64_t(1) << 30;   // limit on the memory that a candidate touches besides operands and scratch
+  int minSamples = 8, maxSamples = 200;  // number of timed runs of a candidate whose timing is not cut short
+  double sampleSeconds = 0.15;           // a candidate is timed for about this many seconds
+  double precisionWanted = 0.01;         // timing ends when three samples are within this share of the smallest sample
   double cut = 1.5; // a candidate whose first runs take more than `cut` times the best so far is not repeated
 
-  /// For tests: called to change a built candidate before it runs (docs/notes/tuning-measurement.md).
+  /// For tests: function that changes a built candidate before it runs (docs/notes/tuning-measurement.md).
   std::function<void(nlohmann::json &candidate)> alterCandidate;
 };
 
 /// What measuring has cost so far, in trials and seconds.
 struct MeasureCounts {
-  int64_t trials = 0; // measured schedules, including failures
-  /// Wall seconds for building batches, for running candidates, and for operands and references.
+  int64_t trials = 0; // number of measured schedules, including failures
+  /// Seconds of wall time for building batches, for running candidates, and for operands and references.
   double build = 0, run = 0, prepare = 0;
-  /// Seconds of all builders together: generating loops, LLVM, packing of constants.
+  /// Seconds that all builders together spent on generating loops, in LLVM, and on packing of constants.
   double generate = 0, lower = 0, pack = 0;
 
   double seconds() const { return build + run + prepare; }
   double trialsPerMinute() const { return seconds() > 0 ? 60 * double(trials) / seconds() : 0; }
 };
 
-/// The measurement of a schedule that took turns with others.
+/// The measurement of a schedule that was timed in turns with others.
 struct TurnMeasurement : Measurement {
-  /// Time of the first schedule / time of this schedule: faster means that this schedule is faster than the first one.
+  /// Ratio of times, first schedule / this schedule: the verdict faster means that this schedule is faster than the
+  /// first one.
   lab::JudgedRatio toFirst;
 };
 
@@ -78,16 +79,17 @@ public:
 
   /// Makes operands and expected results of the task, or finds them in the folder. Declines, with the reason, a task
   /// that cannot be measured: it has no reference, or its results are constant and so prove nothing. `measure` calls
-  /// it.
+  /// this function, too.
   Outcome<bool> prepare(const Task &task);
 
-  /// Builds all schedules, then runs each. `best`: the shortest time of the task so far in seconds, or `unmeasured`.
-  /// `done` is called for each measurement as soon as it is complete. Returns them in the order of `schedules`.
+  /// Builds all `schedules` of a task, then runs each. `best`: the shortest time of the task so far in seconds, or
+  /// `unmeasured`. `done` is called for each measurement as soon as it is complete. Returns the measurements in the
+  /// order of `schedules`.
   std::vector<Measurement> measure(const Task &task, const std::vector<std::string> &schedules, double best,
                                    const std::function<void(const Measurement &)> &done = {});
 
-  /// Measures schedules in turns over several process starts, for about `seconds`, and judges each against the first one
-  /// (docs/measuring.md).
+  /// Measures schedules of a task in turns over several process starts, for about `seconds`, and judges each against
+  /// the first one (docs/measuring.md).
   std::vector<TurnMeasurement> inTurns(const Task &task, const std::vector<std::string> &schedules, double seconds);
 
   const MeasureCounts &counts() const;

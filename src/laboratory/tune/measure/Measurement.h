@@ -10,22 +10,22 @@
 
 namespace lathe::tune {
 
-/// Stands for the time, in seconds, of a schedule or task that was not measured.
+/// Number that stands for the time, in seconds, of a schedule or task that was not measured.
 inline constexpr double unmeasured = std::numeric_limits<double>::infinity();
 
 struct Measurement {
   std::string schedule;
-  /// passed: the results are right, and `seconds` has samples. unimplemented: the schedule is not legal. failed: the
-  /// compiler reports an error, or the results are wrong. crashed, timedOut, memoryExceeded: how the process that built
-  /// or ran the candidate ended.
+  /// Outcome of the measurement. passed: the results are right, and `seconds` has samples. unimplemented: the schedule
+  /// is not legal. failed: the compiler reports an error, or the results are wrong. crashed, timedOut, memoryExceeded:
+  /// how the process that built or ran the candidate ended.
   store::PointStatus status = store::PointStatus::failed;
-  std::string reason;          // reason of another status than passed
+  std::string reason;          // reason for a status other than passed
   std::vector<double> seconds; // samples: seconds of each run, in order
   double build = 0, run = 0;   // seconds spent on building, and on checking and timing
 
   bool passed() const { return status == store::PointStatus::passed; }
-  /// The time of one run in seconds, for comparing schedules: the least of the samples, because other programs can only
-  /// make a run longer. Infinite without samples.
+  /// The time of one run in seconds by which schedules are compared: the smallest of the samples, because other
+  /// programs can only make a run longer. Infinite without samples.
   double best() const {
     auto least = std::min_element(seconds.begin(), seconds.end());
     return least == seconds.end() ? unmeasured : *least;

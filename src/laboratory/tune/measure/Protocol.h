@@ -3,7 +3,7 @@
 
 namespace lathe::tune {
 
-/// Version of the messages between tuner, builder and runner. Raise it when a message changes.
+/// Version of the messages between the tuner, its builders and its runner. Raise it when a message changes.
 constexpr int measureProtocolVersion = 2;
 
 } // namespace lathe::tune

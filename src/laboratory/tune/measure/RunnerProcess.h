@@ -1,5 +1,5 @@
-// The runner process (tune/measure/runner/), on this machine or at the other end of a pipe. It is restarted when it
-// ends.
+// The process that runs candidates for the tuner (tune/measure/runner/), on this machine or at the other end of a
+// pipe. It is restarted when it ends.
 #pragma once
 
 #include "process/Worker.h"
@@ -12,7 +12,7 @@
 
 namespace lathe::tune {
 
-/// The runner's result for a trial.
+/// The runner's result for one candidate.
 struct RunOutcome {
   store::PointStatus status = store::PointStatus::failed;
   std::string reason;
@@ -21,19 +21,20 @@ struct RunOutcome {
 
 class RunnerProcess {
 public:
-  /// `program`: lathe-tune-runner on this machine; with MeasureOptions::via, a program of this name on the other
-  /// machine.
+  /// `program`: path of lathe-tune-runner on this machine; with MeasureOptions::via, a program of this name on the
+  /// other machine.
   RunnerProcess(const MeasureOptions &options, const std::string &program);
   ~RunnerProcess();
 
-  /// Sets the task: `message` is the result of Builders::prepare, `key` identifies it. Throws Error if the runner
-  /// cannot be started or cannot run the task's code.
+  /// Sets the task whose candidates follow: `message` is the result of Builders::prepare, `key` identifies the task.
+  /// Throws Error if the runner cannot be started or cannot run the task's code.
   void setTask(const nlohmann::json &message, const std::string &key);
-  /// Checks and times a candidate of the task. `slow`: seconds of a run from which on repeating is not worthwhile; 0:
-  /// always repeat.
+  /// Checks and times a candidate of the task. `slow`: if a run takes this many seconds or more, it is not repeated;
+  /// 0: always repeat.
   RunOutcome measure(const nlohmann::json &candidate, double slow);
 
-  // For several candidates in turns: opens a candidate under a number and checks it; then it gets turns.
+  // The functions below are for candidates that are timed in turns: `open` opens a candidate under a number and
+  // checks it; then it gets turns.
   RunOutcome open(int side, const nlohmann::json &candidate);
   RunOutcome turn(int side, double seconds, int most);
   void closeAll();
@@ -43,7 +44,7 @@ private:
   process::Command command;
   bool remote = false;
   std::optional<process::Worker> worker;
-  nlohmann::json task; // message of the last setTask
+  nlohmann::json task; // message of the last call of setTask
   std::string taskKey, sentTask;
   std::set<std::string> sent; // names of files that were sent to the other machine
   int64_t sentBytes = 0;

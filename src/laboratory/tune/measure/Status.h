@@ -1,4 +1,4 @@
-// Answers of the tuner's programs, and how their failures are recorded.
+// Handles the answers of the tuner's programs, and records their failures.
 #pragma once
 
 #include "process/Worker.h"
@@ -20,12 +20,13 @@ inline store::PointStatus statusOf(const process::Failure &failure) {
   }
 }
 
-/// Throws the error that a worker reports in its answer, if it reports one.
+/// Throws the error that a worker process reports in its answer, if it reports one.
 inline void requireOk(const nlohmann::json &answer) {
   require(answer.value("ok", false), "{}", answer.value("error", "a worker answers neither ok nor an error"));
 }
 
-/// Sends a request that should not fail and returns the answer. Throws Error if the process ends or reports an error.
+/// Sends a worker a request that should not fail and returns the answer. Throws Error if the process ends or reports
+/// an error.
 inline nlohmann::json asked(process::Worker &worker, const nlohmann::json &request, double timeoutSeconds) {
   auto answer = worker.request(request, timeoutSeconds);
   require(answer.ok(), "{}", answer ? "" : answer.failure().message());

@@ -20,16 +20,17 @@ struct ExportOptions {
   int64_t externalDataThreshold = (int64_t(1) << 31) - (int64_t(64) << 20);
 };
 
-/// Returns the bytes of the model. Names of nodes, weights, inputs and outputs are kept; open extents become dim_param.
-/// Operators of quantised TFLite models are spelled out (SpellOut.h). Throws Error for constructs that ONNX cannot
-/// express (layouts, kernels, 4-bit types other than weights of matrix products) and for models beyond 2 GB.
+/// Exports a module as an ONNX model and returns the model's bytes. Names of nodes, weights, inputs and outputs are
+/// kept; open extents become dim_param. Operators of quantised TFLite models are spelled out (SpellOut.h). Throws
+/// Error for constructs that ONNX cannot express (layouts, kernels, 4-bit types other than weights of matrix products)
+/// and for models beyond 2 GB.
 std::string exportOnnx(mlir::ModuleOp module);
 
-/// Throws the same Error as exportOnnx for constructs that ONNX cannot express, with the node and the file `model`,
-/// without writing any weights.
+/// Throws the Error of exportOnnx if the module has constructs that ONNX cannot express, with the node and the file
+/// `model`, without writing any weights.
 void requireOnnxForm(mlir::ModuleOp module, const std::string &model);
 
-/// Exports a model to the file `path`, and to `<path>.data` if necessary. Leaves no file behind on failure.
+/// Exports a module to the ONNX file `path`, and to `<path>.data` if necessary. Leaves no file behind on failure.
 void exportOnnxFile(mlir::ModuleOp module, const std::string &path, const ExportOptions &options = {});
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Writes a graph as ONNX messages.
+// Writes a graph of nn operators as ONNX messages.
 #pragma once
 
 #include "import/onnx/TensorData.h"
@@ -21,7 +21,7 @@ class NodeWriter;
 class GraphWriter {
 public:
   explicit GraphWriter(mlir::ModuleOp module) : module(module) {}
-  /// Returns the model as an ONNX message. Constants of `externalFrom` bytes or more are left without data and listed
+  /// Writes the model as an ONNX message. Constants of `externalFrom` bytes or more are left without data and listed
   /// in `external`.
   ModelProto write(int64_t externalFrom);
 
@@ -34,10 +34,10 @@ public:
   std::string nameOf(mlir::Value value) const;
   /// Returns a name for a value that is not taken yet: `wanted`, or `wanted_1` and so on.
   std::string uniqueValueName(const std::string &wanted) { return valueNames.take(wanted.empty() ? "value" : wanted); }
-  /// Adds an initializer with `bytes` and returns its name.
+  /// Adds an initializer with the elements `bytes` to the graph and returns its name.
   std::string addInitializer(const std::string &wanted, ElementType type, const std::vector<int64_t> &dims,
                              const std::string &bytes);
-  /// Adds a node with one output in front of the last node, which is being written.
+  /// Adds a node with one output before the last node, which is being written.
   NodeProto &addBefore(const char *opType, const std::string &wantedName);
 
 private:
@@ -48,23 +48,24 @@ private:
   UniqueNames valueNames{"_"}, nodeNames{"_"};
 
   void writeConstant(nn::ConstantOp constant);
-  /// Adds an initializer with the elements of a constant and the extents `dims`; large data goes into another file.
+  /// Adds an initializer with the elements of a constant and the extents `dims`; large data goes into the file of
+  /// external data.
   std::string addConstant(const std::string &wanted, const nn::ConstantData &data, const std::vector<int64_t> &dims);
   void writeNode(mlir::Operation &op);
   void writeOperations(mlir::func::FuncOp main);
-  // Defined in Bodies.cpp.
+  // The functions below are defined in Bodies.cpp.
   void writeControlFlow(mlir::Operation &op);
   void writeBody(mlir::func::FuncOp body, mlir::ValueRange captured, unsigned firstCaptured, GraphProto &into);
   void addIdentity(mlir::Value from, const std::string &to);
-  // Defined in Quantized.cpp.
+  // The declarations below belong to Quantized.cpp.
   struct QuantizedNode {
     nn::QuantizedForm form;
-    bool quantizes; // true: quantises; false: dequantises
+    bool quantizes; // true: the form quantises; false: it dequantises
   };
-  llvm::DenseMap<mlir::Operation *, QuantizedNode> quantized; // key: last operator of the form
-  /// Key: the last operator of the weights. Only weights in blocks or of 4 bits.
+  llvm::DenseMap<mlir::Operation *, QuantizedNode> quantized; // by the last operator of the form
+  /// Packed weights in blocks or of 4 bits, by the last operator that computes the weights.
   llvm::DenseMap<mlir::Operation *, nn::PackedWeights> packed;
-  llvm::DenseSet<mlir::Operation *> skipped; // operators that belong to the node written for another operator
+  llvm::DenseSet<mlir::Operation *> skipped; // operators that belong to the ONNX node of another operator
   void findQuantized(mlir::Block &block);
   void findPacked(mlir::Block &block);
   void writeQuantized(NodeWriter &writer, const QuantizedNode &node);
@@ -74,10 +75,11 @@ private:
   std::optional<std::pair<mlir::Value, std::string>> hideScale(mlir::Operation &op);
 };
 
-/// The packed weights of `product` that only DequantizeLinear of opset 21 can write: of 4 bits, or in blocks.
+/// The packed weights of the operator `product` if only DequantizeLinear of opset 21 can write them: they have 4 bits,
+/// or blocks.
 std::optional<nn::PackedWeights> writtenPacked(mlir::Operation *product);
 
-/// Writes one ONNX node; the writers of operators get it.
+/// Writes one ONNX node. The functions that write operators get a NodeWriter.
 class NodeWriter {
 public:
   NodeWriter(GraphWriter &graph, mlir::Operation &op, NodeProto &node) : graph(graph), op(op), node(node) {}
@@ -86,7 +88,7 @@ public:
   NodeProto &node;
 
   void input(mlir::Value value) { node.add_input(value ? graph.nameOf(value) : ""); }
-  /// Makes the node an `opType` with the operands as inputs.
+  /// Sets the operator type of the node to `opType`, and its inputs to the operands.
   void operandsOnly(const char *opType) {
     node.set_op_type(opType);
     for (mlir::Value operand : nn::operandsByRecord(&op))
@@ -94,7 +96,7 @@ public:
   }
   void inputInts(const char *what, const std::vector<int64_t> &values);
   void inputFloats(const char *what, const std::vector<double> &values);
-  /// Adds a constant scalar as an input of the node, of any numeric type.
+  /// Adds a scalar constant of any numeric type as an input of the node.
   void inputScalar(const char *what, ElementType type, double value);
   void attr(const std::string &name, int64_t value);
   void attr(const std::string &name, double value);
@@ -103,8 +105,8 @@ public:
   void attr(const std::string &name, const std::vector<double> &values);
   void attr(const std::string &name, const std::vector<std::string> &values);
   void attr(const std::string &name, const TensorProto &value);
-  /// Writes the padding of a window on the first operand (ops/WindowPads.h): `pads`, or auto_pad if it depends on open
-  /// extents.
+  /// Writes the padding of a window on the first operand (ops/WindowPads.h) as attributes of the node: `pads`, or
+  /// auto_pad if it depends on open extents.
   void pads(const std::vector<int64_t> &pads, const std::vector<int64_t> &kernel, const std::vector<int64_t> &strides,
             const std::vector<int64_t> &dilations);
 
@@ -116,30 +118,29 @@ private:
 constexpr int64_t fourBitOpset = 21;
 bool hasFourBits(mlir::Value value);
 
-/// Smallest opset that has the operators which writeOperator emits for `op`; at least
-/// exportedOpset.
+/// Returns the smallest opset that has the operators which writeOperator emits for `op`; at least exportedOpset.
 int64_t opsetOf(mlir::Operation &op);
 
-/// Functions that write the operators without a direct mapping to ONNX, by mnemonic.
+/// Functions that write operators without a direct mapping to ONNX, by mnemonic of the operator.
 using Writer = void (*)(NodeWriter &);
 using Writers = std::unordered_map<std::string_view, Writer>;
 void addIndexedWriters(Writers &table); // Indexed.cpp
-void addValueWriters(Writers &table);   // Values.cpp: sequences, optionals, strings
+void addValueWriters(Writers &table);   // Values.cpp: operators on sequences, optionals and strings
 
-/// Writes sizes for a resize that keeps the aspect ratio, which has one scale. ONNX takes the smallest quotient of size
-/// and extent as the scale. So an axis whose size is exactly scale * extent keeps its size, and every other axis gets
-/// one more.
+/// Writes the sizes for a resize that keeps the aspect ratio, which has one scale. ONNX takes the smallest quotient of
+/// size and extent as the scale. So an axis whose size is exactly scale * extent keeps its size, and every other axis
+/// gets one more.
 void keepAspectRatio(NodeWriter &w, ResizeAttrs &a); // Indexed.cpp
 
-/// Writes the type of a value; the extents of tensors only if `shape`.
+/// Writes the type of a value as an ONNX message; the extents of tensors only if `shape`.
 void writeType(TypeProto &out, const TensorInfo &info, bool shape);
 /// True for a max_pool_indices that follows a max_pool with equal windows: both together become one MaxPool.
 bool isIndicesOfPoolBefore(mlir::Operation &op);
 
-/// Sets operator, operands and attributes of `writer.node` from `writer.op`.
+/// Writes the operator `writer.op` to the node `writer.node`: its type, operands and attributes.
 void writeOperator(NodeWriter &writer);
 
-/// The bytes of one element with the value `value`.
+/// The bytes of one element of type `type` with the value `value`.
 std::string elementBytes(ElementType type, double value);
 
 } // namespace lathe::onnx

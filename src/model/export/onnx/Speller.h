@@ -1,11 +1,11 @@
-// Tools that spell out operators which ONNX lacks.
+// Tools that replace operators which ONNX lacks by several other operators ("spell them out").
 #pragma once
 
 #include "export/onnx/GraphWriter.h"
 
 namespace lathe::onnx {
 
-/// Emits operators in front of `op`, named after it.
+/// Emits nn operators before the operator `op`, with names made from its name.
 class Speller {
 public:
   explicit Speller(mlir::Operation *op) : op(op), b(op), loc(op->getLoc()) {}
@@ -20,7 +20,7 @@ protected:
     return nn::buildValue(b, loc, name, operands, std::forward<OpAttrs>(attrs));
   }
 
-  /// A constant of an integer type; doubles must be able to hold its elements.
+  /// Emits a constant of an integer type; doubles must be able to hold its elements.
   mlir::Value constant(ElementType type, const std::vector<int64_t> &dims, const std::vector<double> &values) {
     std::string bytes;
     for (double value : values)
@@ -47,9 +47,10 @@ protected:
   }
   mlir::Value gather(mlir::Value table, mlir::Value index) { return emit("gather", {table, index}, GatherAttrs()); }
   mlir::Value multiply(mlir::Value x, mlir::Value y) { return emit("mul", {x, y}, MulAttrs()); }
-  /// x / y of integers, rounded towards zero, as ONNX divides them.
+  /// Emits the quotient x / y of integers, rounded towards zero, as ONNX divides them.
   mlir::Value divide(mlir::Value x, mlir::Value y) { return emit("div", {x, y}, DivAttrs()); }
-  /// An arithmetic shift to the right: ONNX's Mod has the sign of the divisor.
+  /// Emits an arithmetic shift to the right as a division that rounds down; this works because ONNX's Mod has the sign
+  /// of the divisor.
   mlir::Value floorDivide(mlir::Value x, mlir::Value y) {
     return divide(emit("sub", {x, emit("mod", {x, y}, ModAttrs())}, SubAttrs()), y);
   }
@@ -58,7 +59,7 @@ protected:
 /// True for a conv or conv_transpose of integers with sums of 32 or 64 bits, whose operands are 8-bit integers (x also
 /// 16-bit) less a zero point: ONNX has ConvInteger only for bytes (IntegerConv.cpp).
 bool isConvolutionOfIntegers(mlir::Operation *op);
-/// Computes a convolution for which isConvolutionOfIntegers is true, with conv_integer of bytes.
+/// Emits a convolution for which isConvolutionOfIntegers is true, with conv_integer of bytes.
 mlir::Value spelledConvolution(mlir::Operation *op);
 
 } // namespace lathe::onnx

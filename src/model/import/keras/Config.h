@@ -15,13 +15,14 @@ namespace lathe::keras {
 
 using nlohmann::json;
 
-/// Result number `tensor` of call number `call` of a layer of the same model.
+/// Names a tensor of a Keras model: result number `tensor` of call number `call` of a layer.
 struct TensorRef {
   std::string layer;
   int64_t call = 0, tensor = 0;
 };
 
-/// A call of a layer. In `arguments` (a list) and `keywords` (an object) an object {"tensor": i} stands for tensors[i].
+/// A call of a Keras layer. In `arguments` (a list) and `keywords` (an object) an object {"tensor": i} stands for
+/// tensors[i].
 struct Call {
   json arguments = json::array(), keywords = json::object();
   std::vector<TensorRef> tensors;
@@ -30,27 +31,27 @@ struct Call {
 struct ModelConfig;
 
 struct LayerConfig {
-  std::string className; // "Conv2D"
-  std::string module;    // Python module of the class: "keras.layers"; "" where the file does not say
-  std::string name;      // unique in its model
+  std::string className; // Python class of the layer, such as "Conv2D"
+  std::string module;    // Python module of the class, such as "keras.layers"; "" if the file does not state it
+  std::string name;      // name of the layer, unique in its model
   json config;
   std::vector<Call> calls;
-  std::shared_ptr<const ModelConfig> model; // a model that is called as a layer, or null
+  std::shared_ptr<const ModelConfig> model; // for a model that is called as a layer: its configuration; else null
 };
 
 struct ModelConfig {
   std::string name;
-  std::vector<LayerConfig> layers; // all layers, also InputLayers, in the order of the file
+  std::vector<LayerConfig> layers; // all layers, including InputLayers, in the order of the file
   std::vector<TensorRef> inputs, outputs;
 };
 
-/// The object {"tensor": index} that stands for tensor `index` of a call (Call).
+/// Makes the object {"tensor": index} that stands for tensor `index` of a call (Call).
 json tensorMark(size_t index);
 
 /// Reads the configuration of a Sequential or Functional model of Keras 1, 2 or 3 from a file's JSON. Throws Error.
 ModelConfig readModelConfig(const json &model, int version);
 
-/// Reads a layer inside another layer's configuration; it has no calls.
+/// Reads the configuration of a layer that is inside another layer's configuration; it has no calls.
 LayerConfig readLayer(const json &layer, int version);
 
 /// Member `key` of a JSON object; null if there is none.
@@ -59,8 +60,8 @@ const json &member(const json &object, const char *key);
 /// text.
 std::string textMember(const json &object, const char *key, const std::string &fallback = "");
 
-/// Converts layers of Keras 1 to the names and options of Keras 2 (Keras1.cpp). Throws Error for options without a
-/// counterpart.
+/// Converts the configuration of a Keras 1 layer to the names and options of Keras 2 (Keras1.cpp). Throws Error for
+/// options without a counterpart.
 void modernize(LayerConfig &layer);
 
 } // namespace lathe::keras

@@ -1,4 +1,4 @@
-// Keras files for tests, written by the scripts in import/keras/testing.
+// Test helper: Keras files that the scripts in import/keras/testing write.
 #pragma once
 
 #include "import/keras/Keras.h"
@@ -45,7 +45,8 @@ inline mlir::OwningOpRef<mlir::ModuleOp> imported(mlir::MLIRContext &context, co
   return importModelOf(format(), context, contents(path), path, fs::path(path).parent_path(), options);
 }
 
-/// Evaluates a model with the references. Returns copies, because a result may be a constant of the module.
+/// Imports a Keras file and evaluates it with the reference operators. Returns copies, because a result may be a
+/// constant of the module.
 inline std::vector<Tensor> evaluated(const std::string &path, const std::vector<Tensor> &inputs,
                                      const ImportOptions &options = {}) {
   auto context = makeContext();
@@ -57,7 +58,7 @@ inline std::vector<Tensor> evaluated(const std::string &path, const std::vector<
   return results;
 }
 
-/// Imports a file and returns the message of the error; "" if there is none.
+/// Imports a Keras file and returns the message of the error; "" if there is none.
 inline std::string importError(const std::string &path, const ImportOptions &options = {}) {
   auto context = makeContext();
   try {

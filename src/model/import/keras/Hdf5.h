@@ -1,4 +1,4 @@
-// The content of an HDF5 file, read by the program lathe-read-hdf5 under limits of memory, time and size.
+// The content of an HDF5 file, which the program lathe-read-hdf5 reads under limits of memory, time and size.
 #pragma once
 
 #include "support/ElementType.h"
@@ -14,18 +14,18 @@
 
 namespace lathe::keras {
 
-/// An attribute or a dataset.
+/// An attribute or a dataset of an HDF5 file.
 struct Hdf5Array {
-  ElementType type = ElementType::invalid; // element type; invalid: the file's type has none
+  ElementType type = ElementType::invalid; // element type; invalid: Lathe does not have the file's type
   std::vector<int64_t> dims;
-  std::string_view bytes;                // row-major; not aligned
-  std::vector<std::string_view> strings; // elements of strings
+  std::string_view bytes;                // elements in row-major order; the address is not aligned
+  std::vector<std::string_view> strings; // elements if they are strings
 };
 
 class Hdf5File {
 public:
-  /// Reads a file without its top-level objects `skipped`. Throws Error, which begins with `fileName`, for a damaged
-  /// file, for references to other files, and if the program crashes or exceeds a limit.
+  /// Reads an HDF5 file without its top-level objects `skipped`. Throws Error, which begins with `fileName`, for a
+  /// damaged file, for references to other files, and if the program lathe-read-hdf5 crashes or exceeds a limit.
   Hdf5File(std::string_view bytes, const std::string &fileName, const std::set<std::string> &skipped);
 
   bool hasGroup(const std::string &path) const { return groups.contains(path); }
@@ -43,7 +43,8 @@ public:
 private:
   std::string fileName, content;
   std::set<std::string> groups;
-  std::map<std::pair<std::string, std::string>, Hdf5Array> attributes; // attributes by path of the object, and name
+  // by path of the object and name of the attribute
+  std::map<std::pair<std::string, std::string>, Hdf5Array> attributes;
   std::map<std::string, Hdf5Array> datasets;
 
   void parse();

@@ -20,9 +20,9 @@ namespace lathe::keras::hdf5 {
 
 inline constexpr std::string_view mark = "LATHEH51";
 inline constexpr const char *program = "lathe-read-hdf5";
-/// The deepest nesting of groups that is accepted.
+/// The deepest nesting of groups in an HDF5 file that is accepted.
 inline constexpr int mostNested = 32;
-/// Limit on the number of records: groups, attributes and datasets.
+/// Limit on the number of records that lathe-read-hdf5 writes: groups, attributes and datasets.
 inline constexpr uint64_t mostRecords = uint64_t(1) << 22;
 
 } // namespace lathe::keras::hdf5

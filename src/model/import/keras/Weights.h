@@ -15,14 +15,14 @@ namespace lathe::keras {
 
 class Weights {
 public:
-  /// Where the weights of a layer, or of a model's layers, are stored.
+  /// Where the file stores the weights of a layer, or of a model's layers.
   struct Place {
-    std::string path;               // in the form of Keras 3: path of the layer, or of the list of layers
-    std::vector<std::string> names; // in the old form: paths of the datasets
-    bool inside = false;            // in the old form: `names` belong to all layers of an inner model
+    std::string path; // in the form of Keras 3: path of the layer's group, or of the group of the list of layers
+    std::vector<std::string> names; // in the old form: paths of the weights' datasets
+    bool inside = false;            // in the old form: true if `names` belong to all layers of an inner model
   };
 
-  /// Finds out the form of the file. Throws Error if its weights are in neither form.
+  /// Finds out which form the file has. Throws Error if its weights are in neither form.
   explicit Weights(std::shared_ptr<const Hdf5File> file);
 
   Place model() const;
@@ -32,15 +32,15 @@ public:
   Place within(const Place &place) const;
   /// The place of the layer inside the wrapper at `place`.
   Place wrapped(const Place &place) const;
-  /// Paths of the datasets of a layer.
+  /// Paths of the datasets with the weights of a layer.
   std::vector<std::string> of(const Place &place, const LayerConfig &layer) const;
-  /// A dataset as a tensor of the model. Throws Error if there is none.
+  /// A dataset of the file as a tensor of the model. Throws Error if there is no such dataset.
   source::TensorRecord tensor(const std::string &path) const;
 
 private:
   std::shared_ptr<const Hdf5File> file;
-  bool byObjects = false; // the form of Keras 3
-  std::string root;       // group of the layers
+  bool byObjects = false; // true: the file has the form of Keras 3
+  std::string root;       // path of the group of the layers
 
   std::string firstGroup(const std::vector<std::string> &paths) const;
   void addVariables(const std::string &path, std::vector<std::string> &found) const;

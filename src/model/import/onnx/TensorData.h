@@ -1,4 +1,4 @@
-// Decodes ONNX tensors to plain bytes, from all storage forms, also from files beside the model.
+// Decodes ONNX tensor messages to plain bytes, from all storage forms, also from files beside the model.
 #pragma once
 
 #include "import/Records.h"
@@ -11,12 +11,11 @@ namespace lathe::onnx {
 
 using source::TensorData;
 
-/// Decodes a tensor. Throws Error, beginning with `what` ("initializer 'w'"), unless type, extents
-/// and data agree. `folder` is the folder of the model (empty: unknown); external data must be in
-/// it or below.
+/// Decodes an ONNX tensor message. Throws Error, beginning with `what` ("initializer 'w'"), unless type, extents and
+/// data agree. `folder` is the folder of the model (empty: unknown); external data must be in it or below.
 TensorData decodeTensor(const TensorProto &tensor, const std::string &what, const std::filesystem::path &folder);
 
-/// Decodes a sparse tensor to a dense one; errors as in decodeTensor.
+/// Decodes an ONNX message of a sparse tensor to a dense tensor; throws Error like decodeTensor.
 TensorData decodeSparse(const SparseTensorProto &tensor, const std::string &what, const std::filesystem::path &folder);
 
 } // namespace lathe::onnx

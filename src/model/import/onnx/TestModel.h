@@ -87,7 +87,7 @@ public:
     *graph->add_initializer() = floatTensor(name, dims, values);
     return *this;
   }
-  /// Adds an initializer with the floats 0, 1, 2, ...
+  /// Adds an initializer whose elements are the floats 0, 1, 2, ... to the test model.
   TestModel &weight(const char *name, std::vector<int64_t> dims) {
     int64_t count = 1;
     for (int64_t extent : dims)
@@ -127,7 +127,7 @@ public:
   }
 
   std::string bytes() const { return model.SerializeAsString(); }
-  /// Returns the imported module as text without locations, or "error: ..." if the import fails.
+  /// Imports the test model and returns the module as text without locations, or "error: ..." if the import fails.
   std::string imported(const ImportOptions &options = {}) const {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     try {

@@ -1,4 +1,4 @@
-// Element types by ONNX numbers (TensorProto.DataType).
+// Conversion between element types and ONNX's numbers of types (TensorProto.DataType).
 #pragma once
 
 #include "support/ElementType.h"
@@ -8,11 +8,11 @@
 
 namespace lathe::onnx {
 
-/// The element type of an ONNX number; `invalid` for unknown types.
+/// The element type for ONNX's number of a type; `invalid` for unknown types.
 ElementType fromOnnxType(int64_t dataType);
-/// The ONNX number of an element type; UNDEFINED (0) for `invalid`.
+/// ONNX's number for an element type; UNDEFINED (0) for `invalid`.
 int32_t toOnnxType(ElementType type);
-/// ONNX's name of a type, for messages: "float", "complex64", "type 99".
+/// ONNX's name of a type with the number `dataType`, for messages: "float", "complex64", "type 99".
 std::string onnxTypeName(int64_t dataType);
 
 } // namespace lathe::onnx

@@ -11,7 +11,7 @@ struct CommonOperator {
   const char *tensorflow, *tflite; // name of the operator in each format; "": the format does not have it
   void (*run)(Emitter &);          // emits nn operators and sets the results
   OperandCount operands;
-  bool moves = false; // the operator only moves elements: quantised tensors are imported in the same way
+  bool moves = false; // true: the operator only moves elements, so quantised tensors are imported in the same way
 };
 
 std::span<const CommonOperator> commonOperators();

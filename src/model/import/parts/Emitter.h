@@ -1,5 +1,5 @@
-// A node with helpers for importers, and parts of importers that formats with the channels last share. Functions here
-// take operands and options as values; the importers of a format read them from its attributes.
+// A source node with helpers for its import, and parts of importers that formats with the channels last share. The
+// functions here take operands and options as values; the importers of a format read them from the node's attributes.
 #pragma once
 
 #include "import/Node.h"
@@ -28,22 +28,22 @@ public:
   const Dims &dims(mlir::Value value) const { return node.info(value).dims; }
   int64_t rank(mlir::Value value) const { return node.rank(value); }
   ElementType typeOf(mlir::Value value) const { return node.info(value).type; }
-  /// Casts integers to i64, the type of indices and extents in nn.
+  /// Emits a cast of integers to i64, the type of indices and extents in nn.
   mlir::Value wide(mlir::Value value) { return node.cast(value, ElementType::i64); }
   mlir::Value wide(size_t index) { return wide(in(index)); }
   mlir::Value number(ElementType type, double value) { return node.constantScalar(type, value); }
   [[noreturn]] void unsupported(std::string reason) const { node.unsupported(std::move(reason)); }
 
-  // ---- What formats state in different places.
-  /// A number, or 0 or 1, that is an attribute of the node, or a field of the options.
+  // ---- Facts that formats state in different places.
+  /// A number (for a boolean 0 or 1) that is an attribute of the node, or a field of the options.
   virtual int64_t option(const char *name, int64_t fallback) { return node.intAttr(name, fallback); }
-  /// Type of result `index`: a type attribute, or the type of the tensor that the file describes.
+  /// Type of the node's result `index`: a type attribute, or the type of the tensor that the file describes.
   virtual ElementType resultType(const char *attribute, ElementType fallback, size_t index = 0);
   /// The element of operand 0 that stands for the real number 0: the zero point of a quantised tensor.
   virtual double zero() const { return 0; }
 };
 
-/// How many operands an operator may have; the first `least` of them must be present.
+/// How many operands a source operator may have; the first `least` of them must be present.
 struct OperandCount {
   size_t least = 0, most = std::numeric_limits<size_t>::max();
   constexpr OperandCount() = default;
@@ -51,9 +51,9 @@ struct OperandCount {
   constexpr OperandCount(size_t least, size_t most) : least(least), most(most) {}
 };
 
-/// Operand `index` of the node, a constant that names one axis of a tensor of rank `rank`.
+/// Reads operand `index` of the node, a constant that names one axis of a tensor of rank `rank`.
 int64_t axisOperand(Emitter &op, size_t index, int64_t rank);
-/// An extent that must be known. Throws Unsupported, which says `what`, if it is not.
+/// Returns an extent that an importer must know. Throws Unsupported, which says `what`, if it is not known.
 int64_t knownExtent(Emitter &op, const Dim &extent, const char *what);
 
 // ---- Layout (Layout.cpp) ------------------------------------------------------------------------------------------
@@ -64,14 +64,15 @@ mlir::Value channelsFirst(Node &node, mlir::Value x);
 mlir::Value channelsLast(Node &node, mlir::Value x);
 mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm);
 
-/// Window of a convolution or a pool along the spatial axes, height first.
+/// The window of a convolution or a pool along the spatial axes, height first.
 struct Window {
   std::vector<int64_t> kernel, strides, dilations;
-  /// The beginning of every axis, then the end of every axis; the third group of ops/WindowPads.h may follow.
+  /// The pads at the beginning of every axis, then those at the end of every axis; the third group of ops/WindowPads.h
+  /// may follow.
   std::vector<int64_t> pads;
   Fields fields() const { return {{"strides", strides}, {"dilations", dilations}, {"pads", pads}}; }
 };
-/// Throws Error unless kernel, strides and dilations are positive.
+/// Throws Error unless the kernel, strides and dilations of the window are positive.
 void checkWindow(const Window &window);
 /// Sets the pads so that the window has ceil(extent / stride) positions along each axis. Of an odd number of pads, the
 /// end gets one more. `extents` are the extents of the spatial axes.
@@ -79,8 +80,8 @@ void padSame(const Dims &extents, Window &window);
 /// Returns `window` with pads: SAME by TensorFlow's rule, or none. `dims` are the extents of the operand, `first` is
 /// its first spatial axis. Throws Error if the numbers are no valid window.
 Window padded(const Dims &dims, size_t first, bool same, Window window);
-/// Pads of a transposed convolution with result extents `out`. It is the gradient of a SAME or VALID convolution and
-/// has the pads of that convolution. If `explicitPads` is not empty, it replaces these pads.
+/// Pads of a transposed convolution with result extents `out`. The operator is the gradient of a SAME or VALID
+/// convolution and has the pads of that convolution. If `explicitPads` is not empty, it replaces these pads.
 struct TransposedPads {
   std::vector<int64_t> pads, outputPadding;
 };
@@ -89,17 +90,17 @@ TransposedPads transposedPads(const Ints &in, const Ints &out, const Window &win
 
 // ---- Slices (Slice.cpp) -------------------------------------------------------------------------------------------
 
-/// The elements of x from `begin` on, `size` of them along each axis. A size of -1 reaches to the end.
+/// Emits the slice of x that begins at `begin`, with `size` elements along each axis. A size of -1 reaches to the end.
 mlir::Value sliceBySize(Emitter &op, mlir::Value x, mlir::Value begin, mlir::Value size);
-/// The elements of x from `begin` to `end` with the given strides. The options of the node are bit masks: bit i belongs
-/// to element i of `begin`.
+/// Emits the slice of x from `begin` to `end` with the given strides. The options of the node are bit masks: bit i
+/// belongs to element i of `begin`.
 mlir::Value stridedSlice(Emitter &op, mlir::Value x, mlir::Value begin, mlir::Value end, mlir::Value strides);
-/// Elements `begin` to `end` - 1 of x along one axis.
+/// Emits the slice of the elements `begin` to `end` - 1 of x along one axis.
 mlir::Value cut(Emitter &op, mlir::Value x, int64_t axis, int64_t begin, int64_t end);
 
 // ---- Movement (Movement.cpp) --------------------------------------------------------------------------------------
 
-/// Stacks all operands along a new axis, and sets the result.
+/// Emits a stack of all operands along a new axis, and sets it as the result.
 void pack(Emitter &op);
 /// Splits x along `axis` into pieces of the given sizes, which become the results of the node.
 void setPieces(Emitter &op, mlir::Value x, int64_t axis, const Ints &sizes);
@@ -109,95 +110,100 @@ void unpack(Emitter &op);
 void splitEvenly(Emitter &op, mlir::Value x, int64_t axis, int64_t count);
 /// Splits operand 0 into pieces of the sizes in operand 1, one of which may be -1 (the rest). Operand 2 is the axis.
 void splitBySizes(Emitter &op);
-/// Pads given as a rank x 2 operand, in the order of nn (all beginnings, then all ends); nothing if they are unknown.
+/// Pads given as a rank x 2 operand, in the order of nn (all beginnings, then all ends); nothing if they are not known
+/// at import.
 std::optional<Ints> staticPads(Emitter &op, mlir::Value pairs);
-/// Pads x by the rank x 2 operand `pairs`. `mode`: "constant" (with `value`; without it with `constant`), "reflect" or
-/// "symmetric".
+/// Emits x padded by the rank x 2 operand `pairs`. `mode`: "constant" (with `value`; without it with `constant`),
+/// "reflect" or "symmetric".
 mlir::Value padByPairs(Emitter &op, mlir::Value x, mlir::Value pairs, const char *mode, mlir::Value value,
                        double constant = 0);
-/// Removes the given axes of extent 1; all axes of extent 1 if none is given.
+/// Emits x without the given axes of extent 1; without all axes of extent 1 if none is given.
 mlir::Value squeeze(Emitter &op, mlir::Value x, const Ints &axes);
-/// Inserts an axis of extent 1 into x, before the axis whose number is in `axis`.
+/// Emits x with an additional axis of extent 1 before the axis whose number is in `axis`.
 mlir::Value expandDims(Emitter &op, mlir::Value x, mlir::Value axis);
 mlir::Value tileBy(Emitter &op, mlir::Value x, mlir::Value repeats);
-/// x broadcast to the extents that `shape` holds.
+/// Emits x broadcast to the extents that the operand `shape` holds.
 mlir::Value broadcastTo(Emitter &op, mlir::Value x, mlir::Value shape);
-/// Splits axes 1 to M into blocks and moves the positions inside a block in front of the batch axis.
+/// Emits x with axes 1 to M split into blocks, and with the positions inside a block moved in front of the batch axis.
 mlir::Value spaceToBatch(Emitter &op, mlir::Value x, const Ints &block, const Ints &pairs, double padValue);
 mlir::Value batchToSpace(Emitter &op, mlir::Value x, const Ints &block, const Ints &crops);
 mlir::Value reverse(Emitter &op, mlir::Value x, const Ints &axes);
-/// Reverses the first `lengths[i]` elements of x along the axis seq_dim, for each index i of the axis batch_dim.
+/// Emits x with its first `lengths[i]` elements along the axis seq_dim reversed, for each index i of the axis
+/// batch_dim.
 mlir::Value reverseSequence(Emitter &op, mlir::Value x, mlir::Value lengths);
 
 // ---- Indexed (Indexed.cpp) ----------------------------------------------------------------------------------------
 
-/// The number of elements of a constant that an importer creates: the product of `dims`. The size of the file does not
-/// bound it, so this throws Error, beginning with `what`, for more than 2^24 elements.
+/// Returns the number of elements of a constant that an importer creates: the product of `dims`. The size of the file
+/// does not bound this number, so the function throws Error, beginning with `what`, for more than 2^24 elements.
 int64_t madeElements(const Ints &dims, const std::string &what);
 
-/// Gathers elements of x along `axis`. The first `batch` axes are common to x and `indices`. Indices are i64.
+/// Emits a gather of elements of x along `axis`. The first `batch` axes are common to x and `indices`. Indices are
+/// i64.
 mlir::Value gatherAlong(Emitter &op, mlir::Value x, mlir::Value indices, int64_t axis, int64_t batch);
-/// A tensor whose elements all are `value`; its extents are the elements of `shape`, which is i64.
+/// Emits a tensor whose elements all are `value`; its extents are the elements of `shape`, which is i64.
 mlir::Value filled(Emitter &op, mlir::Value shape, ElementType type, double value);
-/// A tensor of the extents `shape`: `updates` at `indices`, zero elsewhere. Updates at equal positions add up.
+/// Emits a tensor of the extents `shape` with `updates` at the positions `indices` and zero elsewhere. Updates at
+/// equal positions add up.
 mlir::Value scatterInto(Emitter &op, mlir::Value indices, mlir::Value updates, mlir::Value shape);
-/// A sparse tensor as a dense one. `indices`: positions of the stored elements; `shape`: extents; `values`: stored
-/// elements; `rest`: the value of all other elements.
+/// Emits the dense form of a sparse tensor. `indices`: positions of the stored elements; `shape`: extents; `values`:
+/// stored elements; `rest`: the value of all other elements.
 mlir::Value sparseToDense(Emitter &op, mlir::Value indices, mlir::Value shape, mlir::Value values, mlir::Value rest);
-/// A constant of rank `rank` with the elements 0, 1, ... along `axis`; the other axes have extent 1.
+/// Emits a constant of rank `rank` with the elements 0, 1, ... along `axis`; the other axes have extent 1.
 mlir::Value ramp(Emitter &op, int64_t extent, size_t axis, size_t rank);
 mlir::Value oneHot(Emitter &op, mlir::Value indices, mlir::Value depth, mlir::Value on, mlir::Value off);
-/// The k greatest elements of x along its last axis; k is a scalar. Results: values and i64 positions.
+/// Emits the k greatest elements of x along its last axis; k is a scalar. Results: values and i64 positions.
 mlir::Operation *topK(Emitter &op, mlir::Value x, mlir::Value k);
-/// Combines the rows of x that belong to the same one of `count` segments; a row with a negative segment is dropped.
-/// `reduction` is "add", "mul", "max" or "min".
+/// Emits a combination of the rows of x that belong to the same one of `count` segments; a row with a negative segment
+/// is dropped. `reduction` is "add", "mul", "max" or "min".
 mlir::Value unsortedSegment(Emitter &op, mlir::Value x, mlir::Value segments, int64_t count, const char *reduction);
-/// Adds rows with equal segment numbers. Segment numbers do not fall from row to row, and the last one gives the number
-/// of rows of the result.
+/// Emits the sums of rows of x with equal segment numbers. Segment numbers do not fall from row to row, and the last
+/// one gives the number of rows of the result.
 mlir::Value segmentSum(Emitter &op, mlir::Value x, mlir::Value segments);
-/// For every element of x, the number of boundaries that it has reached, as i32. `boundaries` rise.
+/// Emits, for every element of x, the number of boundaries that it has reached, as i32. `boundaries` rise.
 mlir::Value bucketize(Emitter &op, mlir::Value x, const std::vector<float> &boundaries);
-/// matrixDiag: x with a last axis of extent n becomes diagonal matrices, n x n. matrixSetDiag: x with the diagonals of
-/// its matrices replaced.
+/// matrixDiag: emits diagonal matrices, n x n, of x, whose last axis has extent n. matrixSetDiag: emits x with the
+/// diagonals of its matrices replaced.
 mlir::Value matrixDiag(Emitter &op, mlir::Value x);
 mlir::Value matrixSetDiag(Emitter &op, mlir::Value x, mlir::Value diagonal);
 
 // ---- Arithmetic (Arithmetic.cpp) ----------------------------------------------------------------------------------
 
-/// floorMod is the remainder with the sign of the divisor, floorDiv the quotient rounded down.
+/// Emit the remainder with the sign of the divisor (floorMod), and the quotient rounded down (floorDiv).
 mlir::Value floorMod(Emitter &op, mlir::Value a, mlir::Value b);
 mlir::Value floorDiv(Emitter &op, mlir::Value a, mlir::Value b);
-/// The angle of the point (x, y), in radians.
+/// Emits the angle of the point (x, y), in radians.
 mlir::Value atan2(Emitter &op, mlir::Value y, mlir::Value x);
-/// x rounded to the nearest whole number, halves away from zero.
+/// Emits x rounded to the nearest whole number, halves away from zero.
 mlir::Value roundAway(Node &node, mlir::Value x);
-/// Rounds x to the steps of a quantisation of `bits` bits, in floats. The range is moved so that zero is a step.
+/// Emits x rounded to the steps of a quantisation of `bits` bits, in floats. The range is moved so that zero is a
+/// step.
 mlir::Value fakeQuant(Emitter &op, mlir::Value x, float least, float most, int64_t bits, bool narrow);
-/// The extents of the broadcast of two tensors, whose extents are `a` and `b`.
+/// Emits the extents to which two tensors broadcast, whose extents are `a` and `b`.
 mlir::Value broadcastShape(Emitter &op, mlir::Value a, mlir::Value b);
 /// Emits einsum as transposes, reductions, products and matrix products (Einsum.cpp).
 mlir::Value einsum(Node &node, const Values &operands, const std::string &equation);
 
 // ---- Boxes (Boxes.cpp) --------------------------------------------------------------------------------------------
 
-/// Boxes that non-maximum suppression selects: for every class, the first `most` of them.
+/// The boxes that non-maximum suppression selects: for every class, the first `most` of them.
 struct SelectedBoxes {
   mlir::Value boxes; // i64, classes x most: indices of boxes; 0 for missing boxes
   mlir::Value valid; // bool, classes x most: false for missing boxes
   mlir::Value count; // i64, one for each class: number of selected boxes
 };
-/// Selects boxes by non-maximum suppression. `boxes` is boxes x 4, `scores` is classes x boxes; `limit`, `overlap` and
-/// `threshold` are scalars.
+/// Emits the selection of boxes by non-maximum suppression. `boxes` is boxes x 4, `scores` is classes x boxes;
+/// `limit`, `overlap` and `threshold` are scalars.
 SelectedBoxes selectBoxes(Emitter &op, mlir::Value boxes, mlir::Value scores, mlir::Value limit, mlir::Value overlap,
                           mlir::Value threshold, int64_t most);
-/// `value` where `valid` is true, 0 elsewhere.
+/// Emits `value` where `valid` is true, 0 elsewhere.
 mlir::Value masked(Emitter &op, mlir::Value valid, mlir::Value value);
 
 // ---- Control (Control.cpp) ----------------------------------------------------------------------------------------
 
 /// Imports the nodes of a subgraph in place of `node`.
 void importInline(StructureNode &node, const GraphRecord &graph, const std::vector<Entry> &inputs);
-/// Turns the condition of a branch or loop into a scalar. Throws Error unless it is bool.
+/// Emits the condition of a branch or loop as a scalar. Throws Error unless it is bool.
 mlir::Value conditionOf(StructureNode &node, mlir::Value value);
 /// Imports the branch that is taken if `condition` is known; otherwise emits nn.if. `inputs` are the inputs of both
 /// branches.

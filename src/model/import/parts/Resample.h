@@ -5,12 +5,14 @@
 
 namespace lathe::source {
 
-/// A kernel: the weight of a pixel by its distance from a sample's position, and the distance at which it becomes 0.
+/// A kernel of resampling: the weight of a pixel by its distance from a sample's position, and the distance at which
+/// it becomes 0.
 struct ResampleKernel {
   double radius;
   double (*weight)(double distance);
 };
-/// The kernel with TensorFlow's name `name` ("lanczos3", "triangle", ...). Throws Error for an unknown name.
+/// The resampling kernel with TensorFlow's name `name` ("lanczos3", "triangle", ...). Throws Error for an unknown
+/// name.
 const ResampleKernel &resampleKernel(const std::string &name);
 
 /// Where the samples of a picture are along an axis: sample i is at pixel position (i + 0.5 - translation) / scale.
@@ -21,13 +23,13 @@ struct Resampling {
   bool antialias = false;
 };
 
-/// Resamples `x`, pictures with the channels first, to `height` rows and `width` columns. Throws Unsupported unless the
-/// height and width of `x` are known. Weights are those of TensorFlow's ScaleAndTranslate: they sum to 1, and a sample
-/// outside the picture is 0.
+/// Emits `x`, pictures with the channels first, resampled to `height` rows and `width` columns. Throws Unsupported
+/// unless the height and width of `x` are known. Weights are those of TensorFlow's ScaleAndTranslate: they sum to 1,
+/// and a sample outside the picture is 0.
 mlir::Value resampled(Emitter &op, mlir::Value x, int64_t height, int64_t width, const Resampling &rows,
                       const Resampling &columns);
-/// Resizes `x` to `height` x `width`; each result is the mean over the area of its pixel. With `align`, the first and
-/// the last pixel of an axis begin at the same places in operand and result.
+/// Emits `x` resized to `height` x `width`; each result is the mean over the area of its pixel. With `align`, the
+/// first and the last pixel of an axis begin at the same places in operand and result.
 mlir::Value areaMeans(Emitter &op, mlir::Value x, int64_t height, int64_t width, bool align);
 
 } // namespace lathe::source

@@ -1,4 +1,5 @@
-// The tensor bundle of a checkpoint: variables.index locates each tensor in variables.data-00000-of-0000N.
+// Reads the tensor bundle of a TensorFlow checkpoint: variables.index locates each tensor in
+// variables.data-00000-of-0000N.
 #pragma once
 
 #include "import/Records.h"
@@ -11,18 +12,19 @@
 
 namespace lathe::tensorflow {
 
-/// A tensor bundle. Create it with std::make_shared: its tensors keep it alive.
+/// The tensor bundle of a checkpoint. Create it with std::make_shared: its tensors keep it alive.
 class Bundle : public std::enable_shared_from_this<Bundle> {
 public:
-  /// Reads the index `prefix`.index. Throws Error that begins with the name of the file.
+  /// Reads the index `prefix`.index of the bundle. Throws Error that begins with the name of the file.
   explicit Bundle(const std::filesystem::path &prefix);
 
   bool has(const std::string &key) const { return entries.contains(key); }
   std::set<std::string> keys() const;
-  /// The tensor `key`. Its data and checksum are read on demand. Throws Error if there is no such tensor.
+  /// The tensor with the key `key`, called `name`. Its data and checksum are read on demand. Throws Error if there is
+  /// no such tensor.
   source::TensorRecord tensor(const std::string &key, const std::string &name) const;
-  /// Maps full names of variables to keys, for checkpoints with a graph of objects; a name with several keys maps to
-  /// "".
+  /// Maps full names of variables to keys of the bundle, for checkpoints with a graph of objects; a name with several
+  /// keys maps to "".
   std::map<std::string, std::string> keysOfVariables() const;
 
 private:

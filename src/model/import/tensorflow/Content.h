@@ -5,11 +5,11 @@
 
 namespace lathe::tensorflow {
 
-/// True for a GraphDef or SavedModel in protobuf form.
+/// True if a file's bytes are a GraphDef or SavedModel in protobuf form.
 bool isGraph(std::string_view bytes);
-/// True for a GraphDef or SavedModel in text form.
+/// True if a file's bytes are a GraphDef or SavedModel in text form.
 bool isGraphText(std::string_view bytes);
-/// True for a SavedModel and false for a GraphDef, in protobuf or text form.
+/// True if a file's bytes are a SavedModel, false if they are a GraphDef; in protobuf or text form.
 bool isSavedModel(std::string_view bytes);
 
 } // namespace lathe::tensorflow

@@ -1,4 +1,4 @@
-// Writes small TensorFlow graphs for tests, imports them and evaluates them with the references.
+// Writes small TensorFlow graphs for tests, imports them and evaluates them with the reference operators.
 #pragma once
 
 #include "import/tensorflow/TensorFlow.h"
@@ -30,7 +30,7 @@ template <class T> constexpr int32_t dataType() {
   return 9; // int64_t
 }
 
-/// An attribute of a node.
+/// An attribute of a node in a TensorFlow graph for tests.
 struct Attr {
   std::string name;
   std::function<void(file::AttrValue &)> set;
@@ -160,13 +160,13 @@ inline Numbers numbersOf(const Tensor &tensor) {
   return result;
 }
 
-/// Evaluates a graph with the references. With LATHE_TENSORFLOW_WRITE=DIR, the graph and its inputs and results are
-/// written to DIR, so that other implementations can run it (tests/tensorflow_peer_test.py): NAME.pb, NAME.json,
-/// NAME.in0.npy, NAME.out0.npy, ...
+/// Evaluates a TensorFlow graph with the reference operators. With LATHE_TENSORFLOW_WRITE=DIR, the graph and its
+/// inputs and results are written to DIR, so that other implementations can run it (tests/tensorflow_peer_test.py):
+/// NAME.pb, NAME.json, NAME.in0.npy, NAME.out0.npy, ...
 std::vector<Tensor> results(const std::string &bytes, const std::vector<lathe::Value> &inputs,
                             const ImportOptions &options = {});
 
-/// Imports a graph and returns the message of the error; "" if it succeeds.
+/// Imports a TensorFlow graph and returns the message of the error; "" if the import succeeds.
 inline std::string importError(std::string_view bytes, const std::string &name = "m.pb") {
   auto context = makeContext();
   try {

@@ -1,4 +1,4 @@
-// Elements of TensorFlow's tensors.
+// Decodes the elements of TensorFlow's tensor messages.
 #pragma once
 
 #include "import/Records.h"
@@ -6,9 +6,11 @@
 
 namespace lathe::tensorflow {
 
-/// Decodes a tensor. Throws Error, beginning with `what`, unless type, extents and data agree.
+/// Decodes the tensor in a TensorFlow message. Throws Error, beginning with `what`, unless type, extents and data
+/// agree.
 source::TensorData decodeTensor(const file::TensorProto &tensor, const std::string &what);
-/// Reads a shape whose extents are all known. Throws Error, beginning with `what`, for other shapes.
+/// Reads a shape in a TensorFlow message whose extents are all known. Throws Error, beginning with `what`, for other
+/// shapes.
 std::vector<int64_t> knownDims(const file::TensorShapeProto &shape, const std::string &what);
 
 } // namespace lathe::tensorflow

@@ -1,4 +1,4 @@
-// Element types by TensorFlow's numbers.
+// Conversion of TensorFlow's numbers of types to element types.
 #pragma once
 
 #include "support/ElementType.h"
@@ -7,13 +7,13 @@
 
 namespace lathe::tensorflow {
 
-/// Numbers of TensorFlow's types that Lathe's tensors do not have.
+/// TensorFlow's numbers of types that Lathe's tensors do not have.
 inline constexpr int32_t resourceType = 20, variantType = 21;
 
-/// The element type of TensorFlow's number; `invalid` for types that Lathe does not have. A reference type (a number
-/// above 100) gives the type it refers to.
+/// The element type for TensorFlow's number of a type; `invalid` for types that Lathe does not have. A reference type
+/// (a number above 100) gives the type that it refers to.
 ElementType elementType(int64_t code);
-/// Name of the type with a number, such as "float"; also for unknown numbers.
+/// TensorFlow's name for its type number `code`, such as "float"; also for unknown numbers.
 std::string typeName(int64_t code);
 
 } // namespace lathe::tensorflow

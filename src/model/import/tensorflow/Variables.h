@@ -7,15 +7,16 @@ namespace lathe::tensorflow {
 
 bool isVariable(const std::string &op);
 
-/// Where the value of a variable is stored.
+/// Where the checkpoint of a SavedModel stores the value of a variable.
 struct VariablePlace {
   std::string key;
-  /// Extents of a partitioned variable, then the range of this part, as "10 4 0,5:-". "": the variable is not
-  /// partitioned.
+  /// Which part of a partitioned variable it is: extents of the whole variable, then the range of this part, as "10 4
+  /// 0,5:-". "": the variable is not partitioned.
   std::string slice;
 };
 
-/// Finds the stored values of variables, by the names of their nodes, from the operators that restore a checkpoint.
+/// Finds the stored values of a graph's variables, by the names of the variables' nodes, from the operators that
+/// restore a checkpoint.
 std::map<std::string, VariablePlace> restoredVariables(const file::GraphDef &graph);
 source::TensorRecord variableTensor(const Bundle &bundle, const VariablePlace &place, const std::string &name);
 

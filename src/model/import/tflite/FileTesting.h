@@ -1,4 +1,4 @@
-// Writes small TFLite files for tests, imports them and evaluates them with the references.
+// Writes small TFLite files for tests, imports them and evaluates them with the reference operators.
 #pragma once
 
 #include "import/Format.h"
@@ -11,7 +11,7 @@
 
 namespace lathe::tflite {
 
-/// Builds a file of subgraphs with tensors and operators. Tensors are identified by their number.
+/// Builds a TFLite file for tests: subgraphs with tensors and operators. Tensors are identified by their number.
 class TestFile {
 public:
   flatbuffers::FlatBufferBuilder builder;
@@ -36,11 +36,11 @@ public:
     graph().inputs.push_back(index);
     return index;
   }
-  /// Adds a tensor that is a result of an operator.
+  /// Adds a tensor that is a result of an operator and returns its number.
   int value(const Ints &dims, Type type = Type::FLOAT32, const std::string &name = "") {
     return tensor(name, dims, type, 0);
   }
-  /// A quantised input, and a quantised result of an operator; `factor` is the scale, `zero` the zero point.
+  /// Add a quantised input, or a quantised result of an operator; `factor` is the scale, `zero` the zero point.
   int quantisedInput(const std::string &name, const Ints &dims, Type type, float factor, int64_t zero,
                      const Ints &signature = {}) {
     graph().inputs.push_back(tensor(name, dims, type, 0, scale({factor}, {zero}), false, signature));
@@ -70,7 +70,7 @@ public:
   }
   void output(int index) { graph().outputs.push_back(index); }
 
-  /// Adds an operator; `options` must be of the kind that the operator has.
+  /// Adds an operator to the current subgraph; `options` must be of the kind that the operator has.
   void op(BuiltinOperator code, const Ints &ins, const Ints &outs, BuiltinOptions kind = BuiltinOptions::NONE,
           flatbuffers::Offset<void> options = 0, const std::string &custom = "",
           const std::vector<uint8_t> &customOptions = {}, const Ints &intermediates = {}) {
@@ -150,9 +150,10 @@ private:
   }
 };
 
-/// Imports the file and evaluates it with the references. Returns copies, because a result may be a constant of the
-/// module. With LATHE_TFLITE_WRITE=DIR, the file and its inputs and results are written to DIR, so that another
-/// implementation can run it (tests/tflite_peer_test.py): NAME.tflite, NAME.json, NAME.in0.npy, NAME.out0.npy, ...
+/// Imports a TFLite file and evaluates it with the reference operators. Returns copies of the results, because a
+/// result may be a constant of the module. With LATHE_TFLITE_WRITE=DIR, the file and its inputs and results are
+/// written to DIR, so that another implementation can run it (tests/tflite_peer_test.py): NAME.tflite, NAME.json,
+/// NAME.in0.npy, NAME.out0.npy, ...
 std::vector<Tensor> evaluated(const std::string &bytes, const std::vector<Tensor> &inputs,
                               const ImportOptions &options = {});
 
@@ -163,7 +164,7 @@ inline std::vector<double> numbers(const Tensor &tensor) {
   return result;
 }
 
-/// Imports the file and returns the message of the error; "" if there is none.
+/// Imports a TFLite file and returns the message of the error; "" if there is none.
 inline std::string importError(std::string_view bytes, const ImportOptions &options = {}) {
   auto context = makeContext();
   try {
@@ -174,7 +175,7 @@ inline std::string importError(std::string_view bytes, const ImportOptions &opti
   return "";
 }
 
-/// Numbers for an operand that are not monotonic: 23 values, which then repeat.
+/// Test data for an operand that is not monotonic: 23 different numbers, which then repeat.
 inline std::vector<float> ramp(size_t count, float scale = 0.25f) {
   std::vector<float> values(count);
   for (size_t i = 0; i < count; ++i)

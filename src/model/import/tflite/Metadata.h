@@ -1,4 +1,4 @@
-// Reads the metadata of a file.
+// Reads the metadata of a TFLite file.
 #pragma once
 
 #include "import/tflite/Source.h"
@@ -7,9 +7,9 @@
 
 namespace lathe::tflite {
 
-/// Describes the model's origin: the description by the converter, the oldest runtime that can run it, and name,
-/// version, author and licence from the author's metadata. Absent parts and damaged metadata are left out: no operator
-/// needs them.
+/// Returns a text about the origin of a TFLite model: the description by the converter, the oldest runtime that can
+/// run it, and name, version, author and licence from the author's metadata. Absent parts and damaged metadata are
+/// left out: no operator needs them.
 std::string producerOf(const file::Model &model);
 
 } // namespace lathe::tflite

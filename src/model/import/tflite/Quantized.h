@@ -1,15 +1,16 @@
-// Operators on quantised tensors become integer operators with exactly TensorFlow Lite's results.
+// Imports TFLite operators on quantised tensors as integer operators that give exactly TensorFlow Lite's results.
 #pragma once
 
 #include "import/tflite/Tflite.h"
 
 namespace lathe::tflite {
 
-/// True if the first operand or result is quantised: 8 or 16 bits wide, with a scale. False for hybrid operators
-/// (quantised weights, float activations).
+/// True if the first operand or result of a TFLite operator is quantised: 8 or 16 bits wide, with a scale. False for
+/// hybrid operators (quantised weights, float activations).
 bool isQuantised(const Operator &op);
 
-/// Importers of operators on quantised tensors. Operators that only move elements (Importer::moves) are not among them.
+/// Importers of TFLite operators on quantised tensors. Operators that only move elements (Importer::moves) are not
+/// among them.
 const Importers &quantisedImporters();
 
 } // namespace lathe::tflite

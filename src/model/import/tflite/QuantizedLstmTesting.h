@@ -1,4 +1,5 @@
-// A quantised LSTM as a TFLite file, and its evaluation in plain loops with TensorFlow Lite's integer arithmetic.
+// A quantised LSTM for tests: as a TFLite file, and evaluated in plain loops with TensorFlow Lite's integer
+// arithmetic.
 #pragma once
 
 #include "import/tflite/FileTesting.h"
@@ -21,7 +22,7 @@ inline int32_t limited(int64_t x, int bits) {
   return static_cast<int32_t>(std::clamp(x, -half, half - 1));
 }
 
-/// Integers from -most to most that do not repeat for a long time.
+/// Test data: `count` integers from -most to most that do not repeat for a long time.
 template <class T> std::vector<T> mixed(size_t count, int most, size_t seed) {
   std::vector<T> values(count);
   for (size_t i = 0; i < count; ++i)
@@ -42,12 +43,12 @@ struct Form {
   bool coupled = false, peephole = false, norm = false;
   int outputs = cells; // number of outputs; a projection makes it differ from the number of cells
   float cellClip = 0, projectionClip = 0;
-  /// `single`: the operator LSTM, not UNIDIRECTIONAL_SEQUENCE_LSTM.
+  /// `single`: the operator is LSTM, not UNIDIRECTIONAL_SEQUENCE_LSTM.
   bool timeMajor = false, single = false;
   int innerZero = 0;
 };
 
-/// The layer: weights, scales and the evaluation of a step in plain loops.
+/// The quantised LSTM layer of the test: weights, scales and the evaluation of a step in plain loops.
 struct Layer {
   const Form &form;
   float xScale = 0.05f, hScale = 0.008f, innerScale = 0.0071f, cellScale = 0x1p-11f;
@@ -86,7 +87,7 @@ struct Layer {
   }
   static Multiplier of(float factor) { return multiplierOf(double(factor)); }
 
-  /// Layer normalisation of the cells of one row.
+  /// Layer normalisation of the cells of one row of the batch.
   void normalise(size_t gate, Numbers &z) const {
     int64_t sum = 0, squares = 0;
     for (int32_t value : z) {
@@ -124,7 +125,7 @@ struct Layer {
     return z;
   }
 
-  /// Computes the new states of one row in one step.
+  /// Computes the new states of one row of the batch in one step.
   void step(const int32_t *x, Numbers &h, Numbers &c) const {
     Numbers f = gate(1, x, h.data(), c), g = gate(2, x, h.data(), c);
     Numbers i = form.coupled ? Numbers(cells) : gate(0, x, h.data(), c);
@@ -155,7 +156,7 @@ struct Layer {
     }
   }
 
-  /// Adds the operator with its operands and states; returns the result.
+  /// Adds the LSTM operator with its operands and states to the file `f`; returns the number of its result.
   int add(TestFile &f, int x, const Ints &dims) const {
     int32_t outputs = form.outputs;
     Ints operands{x};

@@ -1,4 +1,4 @@
-// Shared by importers of quantised operators: scales of tensors, limits of activations, requantisation.
+// What the importers of quantised TFLite operators share: scales of tensors, limits of activations, requantisation.
 #pragma once
 
 #include "import/tflite/FixedPoint.h"
@@ -9,65 +9,67 @@
 
 namespace lathe::tflite {
 
-/// A tensor whose elements q stand for scale * (q - zero).
+/// Quantisation of a tensor with one scale: an element q stands for scale * (q - zero).
 struct Uniform {
   ElementType type = ElementType::invalid;
   float scale = 0;
   int64_t zero = 0;
   bool operator==(const Uniform &other) const = default;
 };
-/// The scale of an operand or a result. Throws Error unless it is i8, u8 or i16 (`wide`: also i32) with one scale.
+/// The scale and zero point of an operand or a result. Throws Error unless it is i8, u8 or i16 (`wide`: also i32) with
+/// one scale.
 Uniform uniformInput(const Operator &op, size_t index);
 Uniform uniformOutput(const Operator &op, size_t index = 0);
-/// The scale of an intermediate tensor, which the file states for values inside the operator.
+/// The scale and zero point of an intermediate tensor: the file describes a value inside the operator.
 Uniform uniformIntermediate(const Operator &op, size_t index);
-/// The exponent of a scale that is a power of two, within 1e-3 like TensorFlow Lite's CheckedLog2; otherwise nothing.
+/// The exponent of a scale that is a power of two, with a tolerance of 1e-3 like TensorFlow Lite's CheckedLog2;
+/// otherwise nothing.
 std::optional<int> powerOfTwo(float scale);
 
 struct Limits {
   int64_t least = 0, most = 0;
   int64_t clamp(int64_t value) const { return value < least ? least : value > most ? most : value; }
 };
-/// The least and the greatest number of an integer type of at most 32 bits.
+/// The smallest and the greatest number of an integer type of at most 32 bits.
 Limits limitsOf(ElementType type);
-/// The least and greatest quantised result after a fused activation, computed like TensorFlow Lite's
+/// The smallest and greatest quantised result after a fused activation, computed like TensorFlow Lite's
 /// CalculateActivationRangeQuantized.
 Limits limitsOf(const Operator &op, const Uniform &to, Activation activation);
 
-/// round(value / scale) + zero, saturated, as TensorFlow Lite quantises one number: halves round away from zero.
+/// Quantises one number as TensorFlow Lite does: round(value / scale) + zero, saturated; halves round away from zero.
 int64_t quantize(float value, const Uniform &to);
 
-/// x - zero, as i32 or as `type`.
+/// Emits x - zero, computed in i32 or in `type`.
 mlir::Value centred(Operator &op, mlir::Value x, int64_t zero, ElementType type = ElementType::i32);
-/// x clamped to `limits`; x itself if its type has no numbers beyond them.
+/// Emits x clamped to `limits`; returns x itself if its type has no numbers beyond them.
 mlir::Value clamped(Operator &op, mlir::Value x, ElementType type, const Limits &limits);
 
-/// The multiplier and shift operands of nn.requantize, which broadcast to its first operand.
+/// The multiplier and shift operands of an nn.requantize, which broadcast to its first operand.
 struct Factors {
   mlir::Value multiplier, shift;
 };
-/// Emits nn.requantize: rescales `sums` and gives them the zero point and type of `to`. `factors`: one, or one for each
-/// index of an axis that has `trailing` axes behind it. `once`: round once if the import asks for the optimised kernels
-/// (ImportOptions). Sums in i64 are rounded in i64.
+/// Emits an nn.requantize: rescales `sums` and gives them the zero point and type of `to`. `factors`: one factor, or
+/// one for each index of an axis that has `trailing` axes behind it. `once`: round once if the import asks for the
+/// rounding of the optimised kernels (ImportOptions). Sums in i64 are rounded in i64.
 mlir::Value requantized(Operator &op, mlir::Value sums, std::span<const Multiplier> factors, int64_t trailing,
                         const Uniform &to, const Limits &limits, bool once = false);
 mlir::Value requantized(Operator &op, mlir::Value sums, const Factors &factors, const Uniform &to, const Limits &limits,
                         bool once = false);
-/// Multiplies sums by `factor` and rounds them to i32, without a zero point or limits.
+/// Emits `sums` times `factor`, rounded to i32, without a zero point or limits.
 mlir::Value rescaled(Operator &op, mlir::Value sums, Multiplier factor);
 
-/// A constant of type i32.
+/// Emits a scalar constant of type i32.
 mlir::Value number(Operator &op, int64_t value);
-/// x / 2^exponent for an x of type i32, rounded; halves round away from zero.
+/// Emits x / 2^exponent for an x of type i32, rounded; halves round away from zero.
 mlir::Value dividedByPowerOfTwo(Operator &op, mlir::Value x, int exponent);
-/// The function inverseRoot (FixedPoint.h) of every element of an i32 tensor. The elements are at least 0.
+/// Emits the function inverseRoot (FixedPoint.h) of every element of an i32 tensor. The elements are at least 0.
 Factors inverseRoots(Operator &op, mlir::Value x);
 
-/// A constant: `values` along an axis that has `trailing` axes of extent 1 behind it, so that it broadcasts; a scalar
-/// if there is one value.
+/// Emits a constant: `values` along an axis that has `trailing` axes of extent 1 behind it, so that it broadcasts; a
+/// scalar if there is one value.
 mlir::Value constantVector(Operator &op, const std::vector<int32_t> &values, int64_t trailing);
 
-/// Replaces each element q of an 8-bit x by entry(q), with nn.lookup.
+/// Emits an nn.lookup, which replaces each element q of the 8-bit tensor x by entry(q).
 template <class F> mlir::Value looked(Operator &op, mlir::Value x, ElementType from, ElementType to, F &&entry) {
   Limits all = limitsOf(from);
   std::vector<int64_t> values;
@@ -76,8 +78,8 @@ template <class F> mlir::Value looked(Operator &op, mlir::Value x, ElementType f
   return op.emit("lookup", {x}, {{"values", values}, {"to", to}});
 }
 
-/// A table of entry(q) for every 16-bit q, as an i16 constant for lookedUp. It is large: an operator should have only
-/// one for each function.
+/// Emits a table of entry(q) for every 16-bit q, as an i16 constant for lookedUp. It is large: an operator should have
+/// only one table for each function.
 template <class F> mlir::Value wideTable(Operator &op, F &&entry) {
   /// Negative q are at the end, because negative indices of nn.gather count from the end.
   std::vector<int16_t> values(1 << 16);
@@ -86,21 +88,23 @@ template <class F> mlir::Value wideTable(Operator &op, F &&entry) {
   const char *bytes = reinterpret_cast<const char *>(values.data());
   return op.node.constant({ElementType::i16, {1 << 16}, {bytes, bytes + values.size() * sizeof(int16_t)}, {}});
 }
-/// Replaces each element of x by its entry in a table of wideTable; x is i32 and holds 16-bit values.
+/// Emits a gather that replaces each element of x by its entry in a table made by wideTable; x is i32 and holds 16-bit
+/// values.
 inline mlir::Value lookedUp(Operator &op, mlir::Value table, mlir::Value x) {
   return op.emit("gather", {table, x}, {{"axis", 0}});
 }
-/// The table of nn.lookup for an i16: 513 values of `function`, between which it interpolates. LUTPopulate of
-/// TensorFlow Lite.
+/// The table of an nn.lookup for an i16 operand: 513 values of `function`, between which nn.lookup interpolates, like
+/// LUTPopulate of TensorFlow Lite.
 std::vector<int64_t> segments(const Uniform &from, const Uniform &to, const std::function<float(float)> &function);
-/// Import the logistic function and the hyperbolic tangent of an i16, interpolated like TensorFlow Lite's kernels.
+/// Import the logistic function and the hyperbolic tangent of an i16 operand, interpolated like TensorFlow Lite's
+/// kernels.
 void importWideSigmoid(Operator &op);
-/// Imports all other functions of one i16 operand.
+/// Imports all other functions of one i16 operand, besides the logistic function and the hyperbolic tangent.
 void importWideUnary(Operator &op);
 
-// Functions that add the importers of one file.
-void addQuantizedElementwise(Importers &table); // QuantizedElementwise.cpp: two operands
-void addQuantizedUnary(Importers &table);       // QuantizedUnary.cpp: one operand, by tables
+// Functions that add the importers of one source file to the table.
+void addQuantizedElementwise(Importers &table); // QuantizedElementwise.cpp: operators with two operands
+void addQuantizedUnary(Importers &table);       // QuantizedUnary.cpp: operators with one operand, by tables
 void addQuantizedRows(Importers &table);        // QuantizedRows.cpp: softmax, normalisation, means, sums
 void addQuantizedRecurrent(Importers &table);   // QuantizedRecurrent.cpp: recurrent layers
 void addQuantizedMovement(Importers &table);    // QuantizedMovement.cpp: concatenation, padding, resizing

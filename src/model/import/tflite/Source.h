@@ -12,19 +12,20 @@
 
 namespace lathe::tflite {
 
-/// The quantisation of a tensor; nothing if it has none. Throws Error if scales, zero points and extents disagree.
+/// The quantisation of a tensor in a TFLite file; nothing if it has none. Throws Error if scales, zero points and
+/// extents disagree.
 std::optional<Quantization> quantizationOf(const file::Tensor &tensor);
 
-/// The element type of TFLite's type; `invalid` for types that Lathe does not have.
+/// The element type for TFLite's number of a type; `invalid` for types that Lathe does not have.
 ElementType elementType(file::TensorType type);
-/// The name of a type, such as "INT8"; also for unknown numbers.
+/// The name of a TFLite type, such as "INT8"; also for unknown numbers.
 std::string typeName(file::TensorType type);
-/// A text of the file; "" if it is absent.
+/// A text in a TFLite file; "" if it is absent.
 inline std::string textOf(const flatbuffers::String *text) { return text ? text->str() : std::string(); }
-/// The name of an operator, such as "CONV_2D"; also for unknown numbers.
+/// The name of a TFLite operator, such as "CONV_2D"; also for unknown numbers.
 std::string operatorName(file::BuiltinOperator code);
 
-/// An operator of the file; NodeRecord::source points to it.
+/// An operator as it stands in the TFLite file; NodeRecord::source points to it.
 struct SourceNode {
   const file::SubGraph *graph;
   const file::Operator *op;

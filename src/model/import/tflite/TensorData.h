@@ -1,4 +1,4 @@
-// Decodes the elements of constant tensors.
+// Decodes the elements of constant tensors of a TFLite file.
 #pragma once
 
 #include "import/Records.h"
@@ -8,7 +8,8 @@
 
 namespace lathe::tflite {
 
-/// The elements of the constant `tensor`. Throws Error, beginning with `what`, unless type, extents and data agree.
+/// Decodes the elements of the constant `tensor` of a TFLite file. Throws Error, beginning with `what`, unless type,
+/// extents and data agree.
 source::TensorData decodeTensor(const file::Tensor &tensor, const file::Model &model, std::string_view bytes,
                                 const std::string &what);
 

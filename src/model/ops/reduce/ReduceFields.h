@@ -1,4 +1,4 @@
-// The fields that all reductions (reduce_*) have.
+// The attributes that all reduction operators (reduce_*) have.
 #pragma once
 
 #include "ops/Attrs.h"
@@ -8,11 +8,11 @@
 
 namespace lathe {
 
-/// Reads the fields of a reduction: pass it to the `visit` of an attribute struct.
+/// Reads the attributes of a reduction: pass this object to the function `visit` of its attribute struct.
 struct ReduceFields : AttrVisitor {
   std::vector<int64_t> axes;
   bool keepdims = true;
-  bool noop = false; // noop_with_empty_axes: without axes nothing is reduced
+  bool noop = false; // noop_with_empty_axes: true if nothing is reduced when no axes are given
   using AttrVisitor::field;
   void field(const char *, int64_t &) override {}
   void field(const char *, double &) override {}

@@ -1,4 +1,4 @@
-// Differences between two graphs.
+// Finds the differences between two graphs.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,22 +11,23 @@
 
 namespace lathe {
 
-/// All differences between graph B and graph A. Names are names of the source nodes.
+/// All differences between two graphs A and B. Names are names of the source nodes.
 struct GraphDiff {
-  struct Nodes { // two nodes that are partners
+  struct Nodes { // two nodes, one of each graph, that are partners
     std::string a, b, kind;
   };
   /// A node without a partner.
   struct Alone {
     std::string name, kind;
-    std::string before, behind; // nearest nodes with a partner that it reads and that read it, or ports; "": none
+    // nearest nodes with a partner, or ports: one that it reads, one that reads it; "": none
+    std::string before, behind;
     /// The input that the other graph prepares differently. Set if only nodes without a partner are between the input
     /// and a node with a partner, and if most nodes of both graphs have partners.
     std::string port;
   };
   struct Attribute {
     Nodes nodes;
-    std::string name, a, b; // "operator" for different operators in one place
+    std::string name, a, b; // name "operator": different operators in one place
   };
   /// An operand of two partners whose sources are not partners, although both have partners or are ports.
   struct Connection {
@@ -46,38 +47,38 @@ struct GraphDiff {
   /// A difference between two inputs or outputs, or an input or output without a partner.
   struct Port {
     std::string port; // "input 'data'"
-    /// What differs: "type", "extents", "name", "position", "missing", "source" (of an output), "layout" (the channels
-    /// are on another axis) or "axes" (any other order of axes).
+    /// Kind of the difference: "type", "extents", "name", "position", "missing", "source" (of an output), "layout"
+    /// (the channels are on another axis) or "axes" (any other order of axes).
     std::string what;
     std::string a, b;
     std::vector<size_t> axes; // for "layout" and "axes": the axis of A for each axis of B
-    /// True for differences of form: names, positions and layouts. A caller must know them, but the networks may be the
-    /// same.
+    /// True for differences of form only: names, positions and layouts. A caller must know them, but the networks may
+    /// be the same.
     bool isForm() const { return what == "name" || what == "position" || what == "layout"; }
   };
 
   size_t nodesA = 0, nodesB = 0, partners = 0;
-  size_t constants = 0, equalConstants = 0; // number of compared constants; number of them with equal bits
-  double largestAccepted = 0;               // largest relative L2 difference of constants that count as equal
+  size_t constants = 0, equalConstants = 0; // number of compared constants; number of these with equal bits
+  double largestAccepted = 0;               // largest relative L2 difference among constants that count as equal
   std::vector<Port> ports;
   std::vector<Alone> onlyA, onlyB;
   std::vector<Connection> connections;
   std::vector<Attribute> attributes;
-  std::vector<Constant> differing; // constants that differ
+  std::vector<Constant> differing; // pairs of constants that differ
 
   size_t count() const {
     return ports.size() + onlyA.size() + onlyB.size() + connections.size() + attributes.size() + differing.size();
   }
-  /// Number of differences that are not only differences of form (Port::isForm).
+  /// Number of differences between the graphs that are not only differences of form (Port::isForm).
   size_t countOfContent() const {
     return count() - static_cast<size_t>(std::count_if(ports.begin(), ports.end(), std::mem_fn(&Port::isForm)));
   }
 };
 
-/// Maps two graphs onto each other (stage/diff/GraphMatch.h) and compares partners, with the bodies of nn.if and
-/// nn.loop. The same graph passes should have run on both graphs. Floating-point constants count as equal if the L2
-/// norm of their difference is at most `tolerance` times the L2 norm of A's, unless zeros have different signs. The
-/// graphs may belong to different contexts.
+/// Compares two graphs: maps them onto each other (stage/diff/GraphMatch.h) and compares partners, with the bodies of
+/// nn.if and nn.loop. The same graph passes should have run on both graphs. Floating-point constants count as equal if
+/// the L2 norm of their difference is at most `tolerance` times the L2 norm of A's, unless zeros have different signs.
+/// The graphs may belong to different MLIR contexts.
 GraphDiff diffGraphs(mlir::func::FuncOp a, mlir::func::FuncOp b, double tolerance);
 
 } // namespace lathe

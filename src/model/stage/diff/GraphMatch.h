@@ -21,13 +21,13 @@ public:
 
   GraphMatch(const GraphNodes &a, const GraphNodes &b);
 
-  /// For each node of A (of B), the index of its partner, or `nobody`.
+  /// For each node of A (of B), the index of its partner in the other graph, or `nobody`.
   const std::vector<size_t> &partnersOfA() const { return toB; }
   const std::vector<size_t> &partnersOfB() const { return toA; }
   const std::vector<size_t> &inputPartners() const { return inputsToB; }
   const std::vector<size_t> &outputPartners() const { return outputsToB; }
 
-  /// True if operands with these sources are known to have the same value; constants have it if their contents are
+  /// True if two operands with these sources are known to have the same value; constants have it if their contents are
   /// equal.
   bool same(const Source &a, const Source &b) const;
   /// The operand of `y` that corresponds to operand `slot` of its partner `x`. Its index differs from `slot` only if
@@ -37,7 +37,7 @@ public:
 private:
   struct Pair {
     int64_t score;
-    size_t order; // number of pairs discovered before
+    size_t order; // number of pairs that were discovered before this one
     size_t x, y;
     bool operator<(const Pair &other) const { return score != other.score ? score < other.score : order > other.order; }
   };

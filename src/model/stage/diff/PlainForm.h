@@ -1,13 +1,13 @@
-// Rewrites that make two graphs of one network more alike than the compiler requires.
+// Rewrites two graphs of one network so that they become more alike, before they are compared.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace lathe {
 
-/// Changes patterns that can be written in several ways to one of them: - a transpose behind a pad moves before it, so
-/// that passes see the pad beside its convolution; - a product of a matrix and a constant matrix becomes a gemm whose
-/// constant has the extents K x N.
+/// Rewrites patterns of a graph that can be written in several ways to one of these ways: a transpose after a pad
+/// moves before it, so that passes see the pad beside its convolution; a product of a matrix and a constant matrix
+/// becomes a gemm whose constant has the extents K x N.
 void plainForm(mlir::func::FuncOp main);
 
 } // namespace lathe

@@ -11,7 +11,7 @@
 
 namespace lathe::runtime {
 
-/// A check of the elements of a buffer: an ElementRange whose extents have values.
+/// A check that the elements of a buffer are in range: an ElementRange whose extents have values.
 class ElementCheck {
 public:
   ElementCheck() = default;
@@ -30,11 +30,11 @@ private:
   int64_t count = 0;
   size_t period = 1;
   std::vector<int64_t> lows, highs;
-  // Bounds for each element of a block of rows, in unsigned arithmetic of the element's width. An element x is in range
-  // if x - low, which may wrap around, is at most high - low.
+  // Bounds for each element of a block of rows, in unsigned arithmetic of the element's width. An element x is in
+  // range if x - low, which may wrap around, is at most high - low.
   std::vector<uint32_t> low32, span32;
   std::vector<uint64_t> low64, span64;
-  bool empty = false; // true if a range of an existing element contains no number
+  bool empty = false; // true if the range of an existing element contains no number
 
   bool inside(const void *elements, int64_t begin, int64_t end) const;
 };

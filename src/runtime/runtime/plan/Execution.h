@@ -18,42 +18,42 @@
 
 namespace lathe::runtime {
 
-/// Text of a type with extents for messages: "f32 1x3x224x224". Extents may be symbolic.
+/// A type with extents as text for messages: "f32 1x3x224x224". Extents may be symbolic.
 std::string describe(ElementType type, std::span<const Dim> dims);
 std::string describe(const Value &value);
 
-/// Bytes of a dense tensor. Throws Error when extents are negative or their product is absurd.
+/// Bytes of a dense tensor. Throws Error if extents are negative or their product is too large for memory.
 int64_t denseBytes(ElementType type, const std::vector<int64_t> &dims);
 
 uint64_t monotonicNanoseconds();
 
-/// Returns a deep copy.
+/// Returns a copy of a value that shares no memory with it.
 Value cloneValue(const Value &value);
-/// Returns a copy that stays valid when the memory of the plan is reused. Tensors inside sequences and optionals have
-/// their own memory already, which the copy shares.
+/// Returns a copy of a value that stays valid when the memory of the plan is reused. Tensors inside sequences and
+/// optionals have their own memory already, which the copy shares.
 Value keptValue(const Value &value);
 
-/// A plan with extents and memory, made when the inputs' extents are bound. A run changes only what depends on data:
-/// late extents, boxed values and their places, and the pointers of values that a loop passes on.
+/// A plan with the extents and memory of a context, made when the inputs' extents are bound. A run changes only what
+/// depends on data: late extents, boxed values and their places, and the pointers of values that a loop passes on.
 struct BoundPlan {
   /// A value of the plan at run time. Strings, sequences, optionals and values with data-dependent
   /// extents are boxed as Value; all others are plain bytes.
   struct Slot {
     bool boxed = false;
-    char *data = nullptr;      // memory of plain bytes; null for boxed values
+    char *data = nullptr;      // memory of the plain bytes; null for boxed values
     int64_t bytes = 0;         // size of the plain bytes in memory
     std::vector<int64_t> dims; // logical extents of the plain bytes
-    Value value;               // boxed values that are roots: the value; empty until written
-    Tensor pages;              // boxed tensors that kernels write: their memory
-    bool written = false;      // boxed and late values that are roots: true once written
-    bool late = false;         // plain bytes: their memory is chosen during the run (LateGroup)
+    Value value;               // for boxed values that are roots (own their bytes): the value; empty until written
+    Tensor pages;              // for boxed tensors that kernels write: their memory
+    bool written = false;      // for boxed and late values that are roots: true once written
+    bool late = false;         // for plain bytes: their memory is chosen during the run (LateGroup)
   };
   struct PreparedKernel {
     LatheKernel code = nullptr;
     std::vector<void *> buffers;
     std::vector<int64_t> dims;
     int64_t units = 0, stages = 1, first = 0;
-    char *scratch = nullptr; // scratch of slot 0; null: the kernel needs none
+    char *scratch = nullptr; // scratch memory of slot 0; null: the kernel needs none
     size_t scratchStride = 0;
     std::vector<ElementCheck> checks; // checks in the order of CallKernel::elementRanges
   };
@@ -63,16 +63,17 @@ struct BoundPlan {
   struct ImageLoop {
     struct Step {
       const Instruction *instruction;
-      std::vector<int64_t> imageBytes; // by buffer: bytes of one image if the value lives only inside the loop, else 0
+      // by buffer: bytes of one image if the value lives only inside the loop, else 0
+      std::vector<int64_t> imageBytes;
     };
-    uint32_t first = 0, last = 0; // numbers of the first and the last instruction
+    uint32_t first = 0, last = 0; // ids of the first and the last instruction of the loop
     int64_t images = 1;
     std::vector<Step> steps;
-    std::vector<uint32_t> inside;  // values that live only between instructions `first` and `last`
-    std::vector<uint64_t> offsets; // offsets of the values `inside` in a replica
+    std::vector<uint32_t> inside;  // values that live only between the instructions `first` and `last`
+    std::vector<uint64_t> offsets; // offset in a replica of each value in `inside`
     uint64_t replicaBytes = 0;
     size_t request = 0;                        // index of the replicas' memory among the requests to the arena
-    std::vector<std::vector<void *>> pointers; // by slot: addresses of the buffers for the call in progress
+    std::vector<std::vector<void *>> pointers; // by slot: addresses of the buffers for the kernel call in progress
   };
   struct PreparedReference {
     std::vector<Value> inputs;
@@ -80,14 +81,14 @@ struct BoundPlan {
     std::vector<Value> outputs;
   };
 
-  /// How a loop hands its carried values to the next iteration.
+  /// How a loop of the plan hands its carried values to the next iteration.
   struct PreparedLoop {
     /// A carried value before and after an iteration: `in` and `out` have separate buffers, which are swapped after
     /// each iteration.
     struct Swap {
       uint32_t in, out;
     };
-    /// Pointers to update after a swap: the buffer of a kernel call, and the operand or result of a reference call.
+    /// A pointer to update after a swap: a buffer of a kernel call, or an operand or result of a reference call.
     struct KernelUse {
       uint32_t instruction, buffer, value;
     };
@@ -96,56 +97,56 @@ struct BoundPlan {
       bool input;
     };
     std::vector<Swap> swaps;
-    /// Positions of the carried values that an iteration changes and that are copied, not swapped.
+    /// Positions of the carried values that an iteration changes and that are copied instead of swapped.
     std::vector<size_t> copies;
     std::vector<KernelUse> kernels;
     std::vector<ReferenceUse> references;
     std::vector<uint32_t> aliases; // values whose memory lies inside swapped values
   };
 
-  /// Memory that a late group got when it was last placed.
+  /// The memory that a late group (values whose extents become known during the run) got when it was last placed.
   struct LateState {
-    std::vector<int64_t> key;      // values that the group's symbols had then; empty: never placed
+    std::vector<int64_t> key;      // values that the group's symbols had at that time; empty: never placed
     char *base = nullptr;          // start of the group's arena at that time
-    std::vector<uint64_t> offsets; // offset in the arena of each value of the group
+    std::vector<uint64_t> offsets; // offset in the arena, for each value of the group
     uint64_t bytes = 0;
   };
 
   const Plan *plan = nullptr;
   std::unordered_map<std::string, int64_t> symbols;
-  std::vector<int64_t> extents; // values of Plan::extents, by index; only known ones count
+  std::vector<int64_t> extents; // values of Plan::extents, by index; valid only where `extentKnown` is true
   std::vector<bool> extentKnown;
   std::vector<bool> lateKnown;                      // true for a late extent that has a value for the current symbols
-  std::vector<Slot> slots;                          // the values of the plan, by index
+  std::vector<Slot> slots;                          // the values of the plan at run time, by index
   std::vector<PreparedKernel> kernels;              // prepared kernel calls, by index of the instruction
   std::vector<PreparedReference> references;        // prepared reference calls, by index of the instruction
   std::unordered_map<uint32_t, PreparedLoop> loops; // prepared loops, by index of the instruction
   Mapping arena;
-  Mapping lateScratch;             // scratch of calls whose extents depend on data
-  std::vector<LateState> late;     // states of the late groups, by index of the group
+  Mapping lateScratch;             // scratch memory of kernel calls whose extents depend on data
+  std::vector<LateState> late;     // state of each late group
   std::vector<Mapping> lateArenas; // arenas in which late groups are placed
   uint64_t arenaBytes = 0, liveBytes = 0, scratchBytes = 0;
   std::vector<ImageLoop> imageLoops; // image loops in the order of execution
   bool wholeBatches = false;         // true: there are no image loops, because an observer reads every value
 };
 
-/// The state of one run, and its profile and trace.
+/// The state of one run of a context, with its profile and trace.
 struct RunState {
   const RunOptions *options = nullptr; // options of the run in progress; null: no run is in progress
   bool stopped = false;                // true once the run has reached RunOptions::until
   RunProfile times;
   RunTrace trace;
-  std::vector<size_t> timeOf; // by instruction: 1 + its index in `times`; 0: it has no time yet
-  /// Largest number of events in a track, and the larger limit for events of the entry block.
+  std::vector<size_t> timeOf; // by id of the instruction: 1 + its index in `times`; 0: it has no time yet
+  /// Largest number of events in a track of the trace, and the larger limit for events of the entry block.
   size_t traceMost = 0, outermostMost = 0;
 };
 
-/// A stream of work: instructions that run one after the other, each on all slots of a team.
+/// A stream of work in a run: instructions that run one after the other, each on all slots of a team.
 struct Stream {
   const ThreadPool::Team &team;
   ParallelFor parallel = {};      // splits the loops of references over the team
-  uint32_t sharing = 0;           // number of the instruction whose reference uses `parallel`
-  const Block *current = nullptr; // the block that runs
+  uint32_t sharing = 0;           // id of the instruction whose reference uses `parallel`
+  const Block *current = nullptr; // the block of the plan that runs
 };
 
 struct Context::State : BoundPlan {
@@ -154,7 +155,8 @@ struct Context::State : BoundPlan {
   // ---- Binding.cpp
   void setInput(size_t index, Value value);
   void setOutput(size_t index, Tensor tensor);
-  /// If extents of inputs have changed since the last call: chooses the plan, evaluates extents and plans memory.
+  /// If extents of inputs have changed since the last call: chooses the plan, evaluates its extents and plans its
+  /// memory.
   void bindExtents();
   /// Gives every value with known extents the address of its memory.
   void bindPointers();
@@ -167,7 +169,7 @@ struct Context::State : BoundPlan {
   // ---- States.cpp
   void keepState(size_t input, size_t output, int64_t max);
   void resetStates();
-  /// Makes the returned value of an output that grows in place: a dense copy.
+  /// Makes the value that output() returns for an output that grows in place: a dense copy.
   void copyGrown(size_t output);
   Value nextInput(size_t index);
 
@@ -175,10 +177,10 @@ struct Context::State : BoundPlan {
   void run(const RunOptions &options);
   Value read(uint32_t value) const;
 
-  /// A state: an output that becomes an input of the next run.
+  /// A state of the context: an output that becomes an input of the next run.
   struct KeptState {
     size_t input, output;
-    /// States that grow in place: largest number of positions along the axis; 0: input and output swap memory.
+    /// For states that grow in place: largest number of positions along the axis; 0: input and output swap memory.
     int64_t max;
     Value initial;      // first value, from setInput; undefined: zeros
     bool kept = false;  // true once a run has written the state since it was started
@@ -192,7 +194,7 @@ struct Context::State : BoundPlan {
   Stream everything{pool.all()}; // the stream that runs the plan in its order on all slots
   RunState active;
 
-  std::vector<Value> inputs; // by input: the caller's value, or an aligned copy
+  std::vector<Value> inputs; // by input: the value that the caller set, or an aligned copy
   std::vector<bool> inputSet;
   std::vector<Tensor> inputCopies; // by input: memory for copies of unaligned inputs
   std::vector<Tensor> callerOutputs, ownedOutputs;
@@ -205,7 +207,7 @@ struct Context::State : BoundPlan {
   static_assert(std::atomic<bool>::is_always_lock_free);
   int (*cancelCheck)(void *) = nullptr;
   void *cancelData = nullptr;
-  /// Throws Cancelled if the run is to end. Only for the thread of the run, outside of KernelFloatMode.
+  /// Throws Cancelled if cancel() asks the run to end. Only for the thread of the run, outside of KernelFloatMode.
   void poll() {
     if (cancelAsked.load(std::memory_order_relaxed)) [[unlikely]]
       meetCancel();
@@ -213,7 +215,7 @@ struct Context::State : BoundPlan {
   void meetCancel();
 
   // ---- Trace.cpp
-  /// Calls Team::runStages; a traced run also records begin and end of each slot's share.
+  /// Splits work over a team by Team::runStages; a traced run also records begin and end of each slot's share.
   void split(Stream &stream, uint32_t instruction, int64_t stages, int64_t count, ThreadPool::Body body, void *context);
 
 private:
@@ -248,21 +250,22 @@ private:
   Tensor denseCopy(const KeptState &kept) const;
 
   // ---- Scratch.cpp
-  /// Sizes of scratch in whole pages. Each slot has its own, except in calls with stages, whose
-  /// slots share one.
+  /// Sizes of a kernel call's scratch memory in whole pages. Each slot has its own scratch, except in calls with
+  /// stages, whose slots share one.
   struct SlotScratch {
-    size_t stride, bytes; // stride: distance between the scratch of two slots; bytes: the scratch of all slots
+    // stride: distance between the scratch of two slots; bytes: scratch of all slots together
+    size_t stride, bytes;
   };
   SlotScratch scratchOf(const CallKernel &call) const;
-  /// Adds requests for arena memory: one for each call with scratch of known size. The scratch lives during the call,
-  /// or during the image loop that contains the call. Returns the instruction of each call with the index of its
-  /// request.
+  /// Adds requests for arena memory to `requests`: one for each kernel call with scratch of known size. The scratch
+  /// lives during the call, or during the image loop that contains the call. Returns the instruction of each call with
+  /// the index of its request.
   std::vector<std::pair<uint32_t, size_t>> requestScratch(std::vector<ArenaRequest> &requests);
   void placeLateScratch(PreparedKernel &prepared, const CallKernel &call);
 
   // ---- LateMemory.cpp
   void layOutLate();
-  /// Evaluates the extents that become known after `instruction`, and chooses the memory of the values with these
+  /// Evaluates the extents that become known after `instruction`, and chooses the memory of the values that have these
   /// extents.
   void settle(uint32_t instruction);
   void placeGroup(const LateGroup &group, LateState &state);

@@ -9,33 +9,33 @@
 
 namespace lathe::runtime {
 
-/// A kernel call that could be made for one image at a time.
+/// Costs of a kernel call that could be made for one image at a time.
 struct ImageCall {
   double passing = 0; // bytes of one image that the call reads and writes, without constants
-  double weights = 0; // bytes of constants that it reads for every image
+  double weights = 0; // bytes of constants that the call reads for every image
   /// Measured seconds of the call alone: for all images at once, and image by image. 0: not measured.
   double callSeconds = 0, imagesSeconds = 0;
 
   bool isMeasured() const { return callSeconds > 0 && imagesSeconds > 0; }
 };
 
-/// A value that some of the calls write or read.
+/// A value that some of the kernel calls write or read.
 struct ImageValue {
   double bytes = 0;          // size of the part that belongs to one image
-  size_t made = 0, last = 0; // made: the first call that writes it; last: the last call that uses it
-  std::vector<size_t> uses;  // every call that reads or writes the value
+  size_t made = 0, last = 0; // made: index of the first call that writes it; last: of the last call that uses it
+  std::vector<size_t> uses;  // indices of all calls that read or write the value
 };
 
-/// A stretch of consecutive calls, [first, last), that runs image by image.
+/// A stretch of consecutive kernel calls, [first, last), that runs image by image.
 struct Stretch {
   size_t first = 0, last = 0;
 
   bool operator==(const Stretch &) const = default;
 };
 
-/// Costs of the machine, from the plan.
+/// Costs of the machine, as the plan states them.
 struct ImageCosts {
-  MemoryLevels levels;   // memory levels of one core; empty: no stretch is predicted to save time
+  MemoryLevels levels;   // memory levels from the view of one core; empty: no stretch is predicted to save time
   double callCycles = 0; // cycles to start a kernel
 };
 
@@ -64,8 +64,8 @@ std::vector<Stretch> imageStretches(const std::vector<ImageCall> &calls, const s
 /// values stayed near. It stays if one of its calls was not measured; no other stretch may have such calls.
 std::vector<Stretch> measuredStretches(const std::vector<ImageCall> &calls, const std::vector<ImageValue> &values,
                                        const std::vector<Stretch> &predicted, const ImageCosts &costs);
-/// Share by which the time of an order that was not predicted is increased, because repeated measurements differ. The
-/// choice of layouts uses the same share (measuredDoubt of passes/Pipeline.h).
+/// Share by which the measured time of the order that was not predicted is increased, because repeated measurements
+/// differ. The choice of layouts uses the same share (measuredDoubt of passes/Pipeline.h).
 inline constexpr double imageDoubt = 0.05;
 
 } // namespace lathe::runtime

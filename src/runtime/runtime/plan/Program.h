@@ -1,4 +1,4 @@
-// The decoded plan (format: package/plan.fbs), checked once and immutable.
+// The decoded plan of a package (format: package/plan.fbs), checked once and immutable.
 #pragma once
 
 #include "runtime/References.h"
@@ -17,7 +17,8 @@
 
 namespace lathe::runtime {
 
-/// Index into Plan::extents. Extents with equal texts have one index, so each text is parsed and evaluated once.
+/// An extent of the plan, as an index into Plan::extents. Extents with equal texts have one index, so each text is
+/// parsed and evaluated once.
 using Extent = uint32_t;
 
 enum class Storage : uint8_t { input, output, constant, temporary, alias, dynamic };
@@ -30,12 +31,12 @@ struct ValueInfo {
   int blockAxis = -1; // axis whose elements are blocked; -1: the value is row-major
   int64_t block = 0;
   Storage storage = Storage::temporary;
-  uint64_t offset = 0;      // constants only: offset in the constants section
-  Extent bytes = 0;         // size in memory
-  uint32_t root = 0;        // the value that owns the bytes: itself, unless an alias
+  uint64_t offset = 0;      // only for constants: offset in the constants section
+  Extent bytes = 0;         // size of the value in memory
+  uint32_t root = 0;        // the value that owns the bytes: the value itself, unless it is an alias
   Extent rootOffset = 0;    // offset in the value `root`, in bytes
-  bool known = true;        // true if the extents depend on the extents of the inputs alone
-  std::string quantization; // inputs and outputs only: text of a Quantization; "": none
+  bool known = true;        // true if the extents depend only on the extents of the inputs
+  std::string quantization; // only for inputs and outputs: text of a Quantization; "": none
 };
 
 struct KernelInfo {
@@ -43,7 +44,7 @@ struct KernelInfo {
   std::vector<std::string> nodes;
   std::string shapes, schedule;
   Extent flops = 0, bytes = 0;
-  std::string origin;         // source of the schedule
+  std::string origin;         // source of the kernel's schedule
   double predictedCycles = 0; // predicted core cycles of one run, with symbols at 1; 0: not predicted
 };
 
@@ -51,7 +52,7 @@ struct KernelInfo {
 struct ElementRange {
   uint32_t buffer = 0; // index into CallKernel::buffers
   std::vector<Extent> least, most;
-  std::string operand; // name of the operand, for messages
+  std::string operand; // name of the operand for messages
 };
 
 struct CallKernel {
@@ -65,7 +66,8 @@ struct CallKernel {
   std::vector<ElementRange> elementRanges;
   /// Number of the first work item to run: items before it copy an input that is in place already (Growth).
   Extent firstUnit = 0;
-  /// Measured times for all images in one call and for one image after the other, on plannedThreads; 0: none.
+  /// Measured seconds for all images in one call, and for one image after the other, on plannedThreads; 0: not
+  /// measured.
   double callSeconds = 0, imagesSeconds = 0;
 };
 struct CallReference {
@@ -89,18 +91,19 @@ struct Loop {
 };
 
 struct Instruction {
-  uint32_t id = 0;   // number in depth-first order from the entry block
-  uint32_t last = 0; // highest id of an instruction inside; its own id if it has no blocks
-  bool known = true; // true if all its values have extents that depend on the extents of the inputs alone
+  uint32_t id = 0;   // number of the instruction in depth-first order from the entry block
+  uint32_t last = 0; // highest id of an instruction inside this one; its own id if it contains no blocks
+  // true if all values that it touches have extents that depend only on the extents of the inputs
+  bool known = true;
   std::variant<CallKernel, CallReference, ComputeShape, If, Loop> operation;
 };
-/// A relation between two extents that must hold in a run.
+/// A relation between two extents that must hold in a run; checked when both extents are known.
 struct Rule {
   Relation relation = Relation::equal;
   Extent left = 0, right = 0;
   std::string node;     // node of the model that needs the relation
-  bool known = true;    // true if both extents depend on the extents of the inputs alone
-  bool grouped = false; // true if it is checked when the extents of a late group change
+  bool known = true;    // true if both extents depend only on the extents of the inputs
+  bool grouped = false; // true if the rule is checked when the extents of a late group change
 };
 
 struct Block {
@@ -109,8 +112,9 @@ struct Block {
   std::vector<std::string> lateSymbols; // symbols that the instructions of a body bind
 };
 
-/// An output that equals an input followed by more elements along `axis`. The runtime binds two symbols: the output's
-/// room along `axis`, and 1 if the input already lies at the front of the output's memory, else 0.
+/// An output that grows in place: it equals an input followed by more elements along `axis`. The runtime binds two
+/// symbols: the output's room along `axis`, and 1 if the input already lies at the front of the output's memory, else
+/// 0.
 struct Growth {
   uint32_t input = 0, output = 0; // indices into Plan::inputs and outputs
   uint32_t axis = 0;
@@ -127,20 +131,20 @@ struct Range {
   int64_t min = 1, max = 0;
 };
 
-/// Lifetime of a value's bytes: first and last instruction, both included. `first > last`: never alive.
+/// Lifetime of the bytes of a value: first and last instruction, both included. `first > last`: never alive.
 struct LiveRange {
   uint32_t first = UINT32_MAX, last = 0;
 };
 
-/// Extents that become known together while the plan runs, and the values that get their memory then.
+/// A group of extents that become known together while the plan runs, and the values that get their memory then.
 struct LateGroup {
-  uint32_t after = 0;               // number of the instruction after which the extents are known
-  uint32_t last = 0;                // number of the last instruction that uses one of the values
-  std::vector<std::string> symbols; // symbols in the extents, except the symbols of the inputs
+  uint32_t after = 0;               // id of the instruction after which the extents are known
+  uint32_t last = 0;                // id of the last instruction that uses one of the values
+  std::vector<std::string> symbols; // symbols in the extents, without the symbols of the inputs
   std::vector<Extent> extents;
   std::vector<uint32_t> values; // temporaries and outputs with these extents
-  std::vector<uint32_t> rules;  // indices of the rules over these extents
-  uint32_t arena = 0;           // number of the arena; groups that are never in use at the same time share one
+  std::vector<uint32_t> rules;  // indices of the rules about these extents
+  uint32_t arena = 0;           // number of the arena; groups that are never in use at the same time share an arena
 };
 
 struct Plan {
@@ -148,25 +152,27 @@ struct Plan {
   std::vector<ValueInfo> values;
   std::vector<uint32_t> inputs, outputs;
   std::vector<KernelInfo> kernels;
-  uint32_t firstKernel = 0; // number of the plan's first kernel among all kernels of the package
+  uint32_t firstKernel = 0; // number of the plan's first kernel among the kernels of the package
   std::vector<Block> blocks;
   std::vector<Range> ranges;
   std::vector<Growth> growths;
   std::vector<Overwrite> overwrites;
   ImageCosts imageCosts;        // costs by which the runtime decides which calls run image by image
-  uint32_t measuredChoices = 0; // operators for which measured times chose layouts or kernels
+  uint32_t measuredChoices = 0; // number of operators for which measured times chose layouts or kernels
   std::vector<Rule> rules;
   std::vector<std::string> lateSymbols; // symbols of rules that become known only when a reference returns
-  std::vector<LiveRange> live;          // by value: the lifetime of its bytes; only for values that own bytes
-  std::vector<uint32_t> firstUse; // by value, aliases counted separately: id of the first instruction that uses it
-  std::vector<const Instruction *> instructions;    // by id of the instruction
-  std::vector<bool> outermost;                      // by id: true for instructions of the entry block
+  std::vector<LiveRange> live;          // lifetime of the bytes of each value; only for values that own bytes
+  // by value, aliases counted separately: id of the first instruction that uses the value
+  std::vector<uint32_t> firstUse;
+  std::vector<const Instruction *> instructions; // by id of the instruction
+  std::vector<bool> outermost;                   // by id of the instruction: true for instructions of the entry block
   std::unordered_map<std::string, uint32_t> byName; // index of a value by its name
   bool usesReferences = false;
   std::vector<LateGroup> lateGroups;
-  std::vector<int> lateGroupAfter; // by id: the late group whose extents are known after the instruction; -1: none
+  // by id of an instruction: the late group whose extents are known after it; -1: none
+  std::vector<int> lateGroupAfter;
   uint32_t lateArenas = 0;
-  /// By symbol: extents of late groups that depend on it.
+  /// By symbol: the extents of late groups that depend on the symbol.
   std::unordered_map<std::string, std::vector<Extent>> lateExtents;
 };
 
@@ -177,12 +183,12 @@ struct Program {
   int threads = 0; // number of threads for which schedules were chosen; 0: unknown
 };
 
-/// Returns the name of the symbol if `dim` is a single symbol, else "".
+/// Returns the name of the symbol if `dim` is nothing but a symbol, else "".
 std::string loneSymbol(const Dim &dim);
 
-/// Decodes and checks a plan section. `constantBytes` bounds the offsets of constants. Throws Error
-/// that begins with `file`. References are looked up here, so a package that needs missing
-/// references fails when it is loaded.
+/// Decodes and checks the plan section of a package. `constantBytes` bounds the offsets of constants. Throws Error
+/// that begins with `file`. Reference operators are looked up here, so a package that needs missing references fails
+/// when it is loaded.
 Program decodeProgram(std::span<const char> section, uint64_t constantBytes, const std::string &file);
 
 } // namespace lathe::runtime

@@ -8,14 +8,14 @@
 
 namespace lathe {
 
-/// Returns the contractions of a kernel: one, or two if the second reads the result of the first.
-/// Throws Declined otherwise.
+/// Returns the contractions of a kernel function: one, or two if the second reads the result of the first. Throws
+/// Declined otherwise.
 std::vector<mlir::Operation *> anchorsOf(mlir::func::FuncOp function);
-/// Returns the kernel argument that an operand is. Throws Declined if the kernel computes the
-/// operand.
+/// Returns the number of the kernel argument that `operand` is. Throws Declined, with `what`, if the kernel computes
+/// the operand.
 unsigned argumentOf(mlir::Value operand, const char *what);
 
-/// Common input of the code of every algorithm.
+/// A contraction kernel to be generated: the input that the code of every algorithm gets.
 struct ContractionProblem {
   const KernelProblem &kernel;
   mlir::Operation *anchor, *before; // before: convolution that computes the input of the anchor, or null
@@ -29,15 +29,16 @@ struct ContractionProblem {
   const Target &target() const { return kernel.target; }
 };
 
-/// The space of the result of a convolution.
+/// The index space (images, pixels, channels) of the result of a convolution.
 PointSpace convSpace(const ContractionProblem &problem, mlir::Operation *conv);
-/// The epilogue of a convolution or of a matrix product.
+/// Makes the epilogue of a convolution or of a matrix product.
 Epilogue convEpilogue(const ContractionProblem &problem, const ConvGeometry &conv, RunTimeDims &dims);
 Epilogue gemmEpilogue(const ContractionProblem &problem, const GemmGeometry &gemm, RunTimeDims &dims);
-/// The element-wise operators between two convolutions.
+/// Makes the epilogue of the first of two convolutions: the element-wise operators between them.
 Epilogue separableEpilogue(const ContractionProblem &problem, const SeparableGeometry &pair, RunTimeDims &dims);
 
-/// Registers the run-time extents of a convolution: its images, and the open ones of its spatial extents.
+/// Registers the run-time extents of a convolution: its number of images, and those of its spatial extents that are
+/// open.
 void needExtents(RunTimeDims &dims, const ConvGeometry &conv);
 
 } // namespace lathe

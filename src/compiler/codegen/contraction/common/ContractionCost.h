@@ -1,4 +1,4 @@
-// Parts of the costs and of the loop nests of contractions.
+// What the predicted costs and the loop nests of contraction algorithms share.
 #pragma once
 
 #include "codegen/contraction/common/ContractionFacts.h"
@@ -10,10 +10,10 @@
 
 namespace lathe {
 
-/// Of the wait for operands, what multiplications do not hide.
+/// Share of the waiting time for operands that multiplications do not hide.
 inline constexpr double exposedOfProducts = 0.3;
 
-/// Cycles that `vectors` vectors of results take beyond their stores where the result is row-major.
+/// Cycles that `vectors` vectors of results take in addition to their stores if the result is row-major.
 inline double storeCycles(const ConvGeometry &conv, int64_t lanes, double vectors) {
   // Lanes are channels: row-major they are turned and stored to a row each, measured at a cycle an element.
   double perTile = double(conv.outChannels == 1 ? conv.groups : conv.outChannels); // lanes of groups of one channel
@@ -23,15 +23,14 @@ inline double storeCycles(const ConvGeometry &conv, int64_t lanes, double vector
 
 inline double share(int64_t of, int64_t by) { return double(of) / double(std::max<int64_t>(1, by)); }
 
-/// Input positions between the first and the last one that `count` output positions read along an
-/// axis.
+/// Number of input positions from the first to the last one that `count` adjacent output positions read along an axis.
 inline double reach(const ConvGeometry &conv, int axis, double count) {
   double positions =
       (count - 1) * double(conv.stride[axis]) + double((conv.kernel[axis] - 1) * conv.dilation[axis] + 1);
   return std::min(positions, double(conv.in[axis]));
 }
 
-/// Input positions that `rows` output rows of `columns` positions each read.
+/// Number of input positions that `rows` output rows of `columns` positions each read.
 inline double positionsRead(const ConvGeometry &conv, double rows, double columns) {
   if (conv.taps() == 1)
     return rows * columns;
@@ -39,12 +38,11 @@ inline double positionsRead(const ConvGeometry &conv, double rows, double column
   return reach(conv, 0, planes) * reach(conv, 1, std::min(rows, double(conv.out[1]))) * reach(conv, 2, columns);
 }
 
-/// The loops of a convolution outside the steps of one register block: taps, a row, the rows of a
-/// work item.
+/// Adds the loops of a convolution outside the reduction steps of one register block to a loop nest: taps, a row, the
+/// rows of a work item.
 class PositionLoops {
 public:
-  /// `px`: positions of a register block; `inRow`: register blocks of a row; `rows`: of a work
-  /// item.
+  /// `px`: positions of a register block; `inRow`: register blocks of a row; `rows`: rows of a work item.
   PositionLoops(const ConvGeometry &conv, double px, double inRow, double rows)
       : conv(conv), px(px), inRow(inRow), rows(rows) {}
 
@@ -67,7 +65,7 @@ public:
   void addRows(LoopNest &nest) const {
     nest.add(LoopKind::serial, LoopAxis::rows, rows, {ratio(rows, width(), 1, width()), 1, rows, rows});
   }
-  /// The ranges of rows, of which threads take some each.
+  /// Adds the loop over ranges of rows, which threads share.
   void addRanges(LoopNest &nest) const {
     double all = double(conv.out[0] * conv.out[1]), ranges = all / rows;
     nest.add(LoopKind::parallel, LoopAxis::rows, ranges, {ratio(all, width(), rows, width()), 1, ranges, 1});

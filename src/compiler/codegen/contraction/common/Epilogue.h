@@ -13,9 +13,9 @@
 
 namespace lathe {
 
-/// How elements of a buffer are addressed: image * imageStride + pixel * pixelStride + channel * channelStride, for a
-/// channel at the start of a vector. Lanes are `laneStride` apart (0: one value for all lanes; byChannel: the distance
-/// of channels, which is known only at run time).
+/// How the elements of a buffer are addressed: at image * imageStride + pixel * pixelStride + channel * channelStride,
+/// for a channel at the start of a vector. Lanes are `laneStride` apart (0: one value for all lanes; byChannel: the
+/// distance of channels, which is known only at run time).
 struct PointAccess {
   static constexpr int64_t byChannel = -1;
   unsigned buffer = 0;
@@ -27,7 +27,7 @@ struct PointAccess {
 
 enum class ChannelAxis { second, last };
 
-/// Divides the axes `dims` of a result into images, pixels and channels.
+/// Divides the axes `dims` of a result into axes of images, of pixels and of channels.
 struct PointSpace {
   Dims dims;
   ChannelAxis axis = ChannelAxis::second;
@@ -37,8 +37,8 @@ struct PointSpace {
   int64_t channels() const;
 };
 
-/// Returns the packing of a vector with one value per channel. It is padded by one vector, so that whole vectors can be
-/// loaded anywhere.
+/// Returns the packing of a constant with one value per channel. It is padded by one vector, so that whole vectors can
+/// be loaded anywhere.
 Packing paddedChannels(int64_t lanes);
 
 class Epilogue {
@@ -50,47 +50,48 @@ public:
   Epilogue(mlir::func::FuncOp function, Value anchor, PointSpace space, int64_t lanes, const nn::SymbolicShapes &shapes,
            RunTimeDims &dims, Value inner = {});
 
-  /// The results that one register block computes, and their position.
+  /// The position of the results that one register block computes, and their number.
   struct Tile {
     Value image, pixel, channel;       // position of the first element; its channel is at the start of a vector
     llvm::SmallVector<int64_t> pixels; // offset of each row's pixel from `pixel`
     int64_t vectors = 1;
-    int64_t channels = 0; // number of valid channels in the block, at most vectors * lanes
+    int64_t channels = 0; // number of valid channels in the register block, at most vectors * lanes
   };
-  /// Receives a vector of results for the pixel `tile.pixels[row]`.
+  /// Function that receives a vector of results for the pixel `tile.pixels[row]`.
   using Sink = std::function<void(const Tile &tile, size_t row, int64_t vector, Value result)>;
-  /// Applies the operators to `accumulators[p * vectors + v]` and stores the results, or passes
-  /// them to `sink`.
+  /// Emits the epilogue for a register block: applies the operators to `accumulators[p * vectors + v]` and stores the
+  /// results, or passes them to `sink`.
   void emit(KernelBuilder &k, const RunTimeDims &dims, const Tile &tile, mlir::ValueRange accumulators,
             const Sink &sink = {}) const;
 
-  /// Loads one vector of channels of an argument that varies only along channels (a bias), with `channels` valid lanes.
-  /// `laneStep`: the distance of lanes if laneStride is byChannel.
+  /// Emits the load of one vector of channels of an argument that varies only along channels (a bias), with `channels`
+  /// valid lanes. `laneStep`: the distance of lanes if laneStride is byChannel.
   static Value loadLanes(KernelBuilder &k, const PointAccess &access, Value offset, int64_t lanes, int64_t channels,
                          Value laneStep = {});
 
-  /// Makes the value of the anchor alpha * accumulator + beta * addend (addend null: without it). Call it before
-  /// emit().
+  /// Makes the value of the anchor alpha * accumulator + beta * addend (addend null: alpha * accumulator). Call it
+  /// before emit().
   void setAddend(Value addend, double alpha, double beta, const nn::SymbolicShapes &shapes, RunTimeDims &dims);
 
-  /// True if every result has the blocked layout with `lanes` channels.
+  /// True if every result of the epilogue has the blocked layout with `lanes` channels per block.
   bool blocked() const;
-  /// True if a vector with fewer than `lanes` valid channels may be computed like a whole one,
-  /// because no access leaves a buffer.
+  /// True if a vector with fewer than `lanes` valid channels may be computed like a whole vector, because no access
+  /// leaves a buffer.
   bool wholeVectors() const;
   /// True if the epilogue reads argument `buffer`.
   bool reads(unsigned buffer) const;
-  /// Adds packings for constants with one value per channel, padded so that whole vectors can be loaded anywhere.
+  /// Adds packings for the epilogue's constants with one value per channel, padded so that whole vectors can be loaded
+  /// anywhere.
   void addPackings(std::vector<std::optional<Packing>> &packings) const;
 
 private:
   class Emission;
 
-  mutable mlir::func::FuncOp function; // a handle: the function itself is not changed
+  mutable mlir::func::FuncOp function; // a handle, through which the function is not changed
   Value anchor;
   PointSpace space;
   int64_t lanes;
-  llvm::MapVector<Value, PointAccess> operands; // has a fixed order, so that equal kernels have equal code
+  llvm::MapVector<Value, PointAccess> operands; // in a fixed order, so that equal kernels have equal code
   std::vector<std::pair<Value, PointAccess>> results;
   Value addend;
   double alpha = 1, beta = 1;

@@ -1,5 +1,5 @@
 // The register-blocked microkernel of all dense contractions. It multiplies rows of broadcast scalars by vectors of
-// output channels, and adds the products up in registers over any number of reductions.
+// output channels, and adds the products up in registers over any number of reduction steps.
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
@@ -8,8 +8,8 @@
 
 namespace lathe {
 
-/// The operand that is read in vectors. The vectors of step k begin at k * stepStride from the base, and vector v at v
-/// * lanes * laneStride from there.
+/// The operand of the microkernel that is read in vectors. The vectors of step k begin at k * stepStride from the
+/// base, and vector v at v * lanes * laneStride from there.
 struct VectorOperand {
   mlir::Value base;
   int64_t stepStride = 0;
@@ -32,21 +32,21 @@ public:
   Microkernel(KernelBuilder &kernel, const ContractionFormat &format, int64_t lanes, int64_t unroll)
       : k(kernel), format(format), type(format.unit), leftType(format.leftUnit()), lanes(lanes), unroll(unroll) {}
 
-  /// Adds a reduction to accumulators: acc[row * vectors + v] += sum over k of a[aOffset + rowOffsets[row] + at(k)] *
-  /// b[bOffset + at(k)][v], for the given rows. Returns the new accumulators.
+  /// Emits a reduction that is added to accumulators: acc[row * vectors + v] += sum over k of a[aOffset +
+  /// rowOffsets[row] + at(k)] * b[bOffset + at(k)][v], for the given rows. Returns the new accumulators.
   Values reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> rowOffsets,
                 int64_t vectors, Value a, Value aOffset, const ReductionAxis &axis, const VectorOperand &b,
                 Value bOffset);
 
-  /// Adds a reduction to the accumulators of all rows, over one run of `extent` steps, in a format that multiplies
+  /// Emits a reduction like reduce(), for all rows and one run of `extent` steps, in a format whose products take
   /// pairs of rows.
   Values reducePairs(Values sums, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, Value aOffset,
                      int64_t extent, const VectorOperand &b, Value bOffset);
 
-  PanelPrefetch prefetch; // what the next call of reduce() prefetches
-  Value runStride;        // distance of runs if it is known only at run time; null: the axis has it
-  /// Number of vectors of a whole tile. A narrower tile at the edge adds up in the same order, so that equal columns
-  /// have equal results.
+  PanelPrefetch prefetch; // what the next call of reduce() emits prefetches for
+  Value runStride;        // distance of runs if it is known only at run time; null: the ReductionAxis has it
+  /// Number of vectors of a whole tile. A narrower tile at the edge adds its products in the same order, so that equal
+  /// columns have equal results.
   int64_t widest = 0;
 
   /// Returns the part of a panel that one register block prefetches: a contiguous range, so that memory sees sequential
@@ -54,7 +54,8 @@ public:
   /// of `blocks`, which calls reduce() `reductions` times over `axis`.
   PanelPrefetch shareOfPanel(Value panel, int64_t elements, Value block, int64_t blocks, const ReductionAxis &axis,
                              int64_t reductions);
-  /// The part of `share` that call `number` of reduce() prefetches; each register block counts its calls from 0.
+  /// The part of `share` that call `number` of reduce() prefetches; each register block counts its calls of reduce()
+  /// from 0.
   PanelPrefetch continued(const PanelPrefetch &share, Value number, const ReductionAxis &axis);
 
   Values zeros(int64_t count);
@@ -77,15 +78,15 @@ private:
   void addChains(Values &acc, int64_t chains);
   void stepOfPairs(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const VectorOperand &b,
                    Value bPointer, int64_t step);
-  /// The MLIR type in whose size addresses of an operand of `type` count.
+  /// The MLIR type in whose size addresses of an operand of `type` are counted.
   mlir::Type stepType(ElementType type);
   Value at(Value pointer, int64_t elements) { return at(pointer, elements, type); }
   Value at(Value pointer, int64_t elements, ElementType type);
   void fetchAhead(Value base, Value iteration);
   int64_t iterationsOfRun(int64_t steps) const { return std::max<int64_t>(1, steps / unroll); }
-  /// Number of loop iterations of one reduction.
+  /// Number of loop iterations of one call of reduce().
   int64_t iterations(const ReductionAxis &axis) const;
-  int64_t lineElements() const; // elements of the vector operand in a cache line
+  int64_t lineElements() const; // number of elements of the vector operand in a cache line
   Value loadVector(const VectorOperand &b, Value pointer, int64_t elements, int64_t v);
 };
 

@@ -1,4 +1,5 @@
-// Parts of the packings of constant weights, which store them in the order in which the code of an algorithm reads them.
+// Parts of the packings of constant weights. A packing stores weights in the order in which the code of an algorithm
+// reads them.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -8,13 +9,13 @@
 
 namespace lathe {
 
-/// Reads the elements of a constant and writes them as elements of units.
+/// Reads the elements of constant weights and writes them as elements of units (codegen/space/ContractionFormat.h).
 class PackedElements {
 public:
   PackedElements(const nn::ConstantData &data, const ContractionFormat &format)
       : data(data), format(format), size(bitWidth(data.type) / 8) {}
 
-  /// Writes element `index` to step `step` of the unit at `unit`.
+  /// Writes element `index` of the constant to step `step` of the unit at `unit`.
   void write(int64_t index, char *unit, int64_t step = 0) const {
     const char *from = data.bytes.data() + (data.splat ? 0 : index * size);
     if (format.converts)
@@ -29,7 +30,7 @@ private:
   int64_t size;
 };
 
-/// `count` sums, for formats that take something of the weights from results.
+/// `count` sums of weights, for contraction formats that subtract multiples of them from results.
 class PackedSums {
 public:
   PackedSums(const nn::ConstantData &data, const ContractionFormat &format, int64_t count)
@@ -40,7 +41,7 @@ public:
     if (!sums.empty())
       sums[sum] += number(index);
   }
-  /// Takes the product of two elements from a sum.
+  /// Subtracts the product of the elements `index` and `other` from a sum.
   void takeProduct(int64_t sum, int64_t index, int64_t other) { sums[sum] -= number(index) * number(other); }
   void appendTo(std::vector<char> &packed) const {
     auto *bytes = reinterpret_cast<const char *>(sums.data());
@@ -55,7 +56,8 @@ private:
   std::vector<int32_t> sums;
 };
 
-/// Part of a packing's text: formats that do not convert store the same bytes.
+/// Part of a packing's text that names the format; empty for formats that do not convert, because they store the same
+/// bytes.
 inline std::string suffix(const ContractionFormat &format) {
   return format.converts ? fmt::format(" {}", format.name) : std::string();
 }

@@ -1,4 +1,4 @@
-// Generates the loops of the algorithm `direct`; `separable` uses them, too.
+// Generates the loops of the convolution algorithm `direct`; the algorithm `separable` uses these loops, too.
 #pragma once
 
 #include "codegen/contraction/common/Contraction.h"
@@ -7,7 +7,8 @@
 
 namespace lathe {
 
-/// What the loops over static and over open spatial extents share: the state of a work item and of its tile of channels.
+/// What the loops over static and over open spatial extents of `direct` share: the state of a work item and of its
+/// tile of channels.
 class DirectCode {
 public:
   using Value = mlir::Value;
@@ -28,35 +29,37 @@ protected:
   Microkernel micro;
   bool paddedBias, wholeVectors;
   Value image, group, tileOfGroup;
-  int64_t vectors = 1, validChannels = 0; // in the current channel tile
-  Value correction;                       // units::correction()
+  // numbers of vectors and of valid channels in the current tile of channels
+  int64_t vectors = 1, validChannels = 0;
+  Value correction; // result of units::correction()
 
   int64_t wide() const { return vectors * plan.lanes; }
-  /// Channel tiles of all groups: work items of a range of rows.
+  /// Number of tiles of channels in all groups: the number of work items for a range of rows.
   int64_t channelTiles() const { return conv.groups * plan.tiles.perGroup(); }
-  /// Runs the work items. Where rows are held in scratch, `hold` prepares one range of them after the other; `first` is
-  /// the first work item of the range, else null.
+  /// Emits the loop over work items. If rows are held in scratch, `hold` prepares one range of rows after the other;
+  /// `first` is the first work item of the range, else null.
   void emitUnits(const std::function<void(Value range)> &hold,
                  const std::function<void(Value unit, Value first)> &emit);
-  /// Calls `positions` for channel tile `tile` of all groups, once for each number of vectors and channels.
+  /// Calls `positions` to emit the code for tile `tile` of the channels of all groups, once for each number of vectors
+  /// and channels that a tile can have.
   void emitTileOfChannels(Value tile, const std::function<void()> &positions);
   Value channelOfTile();
   Value weightsOfTile();
   Value sumsOfTile();
-  /// The vectors of the bias from `channel` on. The convolution has a bias.
+  /// Emits the vectors of the bias from `channel` on. The convolution must have a bias.
   Values biasOfTile(Value channel);
   static Values repeated(const Values &vectors, int64_t positions);
   PanelPrefetch panelBehind(Value panel, Value tileOfPanel, const ReductionAxis &axis, int64_t reductions);
-  /// Stores a register block of neighbouring positions, the first of which is `pixel`.
+  /// Emits the stores of a register block of neighbouring positions, the first of which is `pixel`.
   void finish(int64_t width, Value pixel, Value channel, mlir::ValueRange acc);
 };
 
-/// Emits the loops of a plan into an existing kernel.
+/// Emits the loops of a plan of `direct` into an existing kernel.
 class DirectGenerator : DirectCode {
 public:
   using Value = mlir::Value;
-  /// If the kernel computes the input: stores the rows [first, last) of an image in scratch, in
-  /// blocks of heldBlockUnits().
+  /// Function for a kernel that computes the input of the convolution itself: emits code that stores the input rows
+  /// [first, last) of an image in scratch, in blocks of heldBlockUnits().
   using ComputeRows = std::function<void(Value image, Value first, Value last)>;
   DirectGenerator(KernelBuilder &k, const DirectPlan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
                   bool paddedBias, ComputeRows computeRows = {})
@@ -66,19 +69,19 @@ public:
 
 private:
   ComputeRows computeRows;
-  Value firstRow, lastRow, tileOfPanel; // of the current work item
+  Value firstRow, lastRow, tileOfPanel; // first and last row, and tile of channels, of the current work item
   Value firstHeld;                      // first input row in scratch
-  Value zeroPoint;                      // of the input, for all lanes; null: none
+  Value zeroPoint;                      // zero point of the input, in all lanes; null: none
 
   /// The places where the taps of a register block begin to read.
   struct TileOrigin {
-    Value source;         // where the input is read: scratch or the argument
-    Value input, weights; // offsets in elements: of the input of the group and pass, and of the first panel of weights
-    Value sums;           // offset in scratch of the corrections; null: sums are not corrected
+    Value source;                // where the input is read: scratch or the kernel's argument
+    Value input, weights;        // offsets in elements: of the group's and pass's input; of the first panel of weights
+    Value sums;                  // offset in scratch of the corrections of sums; null: sums are not corrected
     Value depth, height, column; // input position that the first tap reads; negative in padding
-    /// By output position: offset of its input from the input of the first position, in elements.
+    /// For each output position: offset of its input from the input of the first position, in elements.
     llvm::SmallVector<int64_t> offsets;
-    PanelPrefetch share; // the part of the next panel to prefetch
+    PanelPrefetch share; // the part of the next panel that the register block prefetches
   };
 
   void emitUnit(Value unit);
@@ -105,12 +108,12 @@ private:
   Values reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass);
 };
 
-/// Makes the function that computes input rows. It is called after the code of the kernel has begun.
+/// Function that makes the ComputeRows of a kernel. It is called after the code of the kernel has begun.
 using RowsComputer = std::function<DirectGenerator::ComputeRows(KernelBuilder &k, const RunTimeDims &dims)>;
-/// Generates the kernel of a plan. `dims` are the run-time extents that `rowsComputer` needs.
+/// Generates the kernel of a plan of `direct`. `dims` are the run-time extents that `rowsComputer` needs.
 GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule,
                              RunTimeDims dims = {}, const RowsComputer &rowsComputer = {});
-/// Likewise with open spatial extents.
+/// Generates the kernel of a plan of `direct` with open spatial extents.
 GeneratedKernel openDirectKernel(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule);
 
 } // namespace lathe

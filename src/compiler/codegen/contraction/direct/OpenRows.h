@@ -13,19 +13,20 @@ namespace lathe {
 struct OpenRows {
   explicit OpenRows(const DirectPlan &plan);
 
-  bool packed; // true for one tap without padding: only the positions that are read, one row after the other
+  // true for one tap without padding: only the positions that are read are copied, one row after the other
+  bool packed;
   bool merged; // true: all positions of an image are one row, and a work item has a range of it
   /// Columns of padding in front of and behind a row; taps that are outside for all positions of a tile are left out.
   int64_t before, after;
   /// True if taps of the width may be left out for a tile: there is padding for whole tiles, or more than the zeros in
   /// scratch.
   bool skipsTaps;
-  Dim plane;   // positions of one block or group
-  Dim columns; // positions of one row
+  Dim plane;   // number of positions of one block or group
+  Dim columns; // number of positions of one row
   Dim units;   // size of all rows in units; in elements for formats that do not convert
 };
 
-/// Copies to scratch the input that the output rows (or positions) [first, last) of an image read.
+/// Emits copies to scratch of the input that the output rows (or positions) [first, last) of an image read.
 class OpenRowsCopy {
 public:
   using Value = mlir::Value;
@@ -33,7 +34,7 @@ public:
   OpenRowsCopy(KernelBuilder &k, const DirectPlan &plan, const OpenRows &held, const RunTimeDims &dims);
 
   void emit(Value image, Value first, Value last);
-  /// The first input row that the last emit() put into scratch.
+  /// The first input row that the code of the last emit() copies to scratch.
   Value firstRow() const { return firstHeld; }
 
 private:
@@ -43,9 +44,9 @@ private:
   const OpenRows &held;
   const RunTimeDims &dims;
   ElementType type, to;     // types of elements in the input and in scratch; 16-bit floats are moved as i16
-  int64_t pixel;            // elements of one position in scratch
-  Value inColumns, inPlane; // extents of the input: columns of a row, positions of a plane
-  Value zero;               // zero point that the conversion subtracts, in the type of scratch; null: there is none
+  int64_t pixel;            // number of elements of one position in scratch
+  Value inColumns, inPlane; // extents of the input: columns of a row; positions of a plane
+  Value zero;               // zero point that the conversion subtracts, in the type of scratch; null: none
   Value outside;            // value of an element in the padding
   Value image, firstHeld, rows, columns;
 

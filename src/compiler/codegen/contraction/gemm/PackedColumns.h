@@ -15,10 +15,11 @@
 
 namespace lathe {
 
-/// Reads the facts about packed weights. Throws Declined if a parameter is not an argument of the kernel.
+/// Returns the facts about packed weights that a kernel needs. Throws Declined if a parameter of the weights is not an
+/// argument of the kernel.
 PackedColumnsFacts packedColumnsFacts(const nn::PackedWeights &weights);
 
-/// Emits the code that reads packed weights. They stay packed in memory.
+/// Emits the code that reads packed weights, which stay packed in memory.
 class PackedColumns {
 public:
   using Value = mlir::Value;
@@ -26,12 +27,12 @@ public:
   PackedColumns(KernelBuilder &kernel, const GemmPlan &plan)
       : k(kernel), plan(plan), packed(*plan.gemm.packed), lanes(plan.lanes) {}
 
-  /// Emits the sums of one tile of `vectors` vectors of columns, for the rows at `rowOffsets` from `aOffset`. The sum
-  /// for a row and vector v is element row * vectors + v of the result. Codes become numbers in registers; scales apply
-  /// to the sum of a block.
+  /// Emits the sums of products for one tile of `vectors` vectors of columns. `rowOffsets`: the offset of each row of
+  /// `a` from `aOffset`. The sum for a row and vector v is element row * vectors + v of the result. Codes become
+  /// numbers in registers; scales are applied to the sum of a block.
   Values sums(Value tile, int64_t vectors, Value a, Value aOffset, llvm::ArrayRef<int64_t> rowOffsets);
-  /// Emits code that writes the tile as float32 to scratch, in the order in which packColumns (WeightPacking.cpp)
-  /// stores float32.
+  /// Emits code that converts a tile to float32 and writes it to scratch memory, in the order in which packColumns
+  /// (WeightPacking.cpp) stores float32.
   void toScratch(Value tile, int64_t vectors);
 
 private:
@@ -40,7 +41,7 @@ private:
   const PackedColumnsFacts &packed;
   int64_t lanes;
 
-  /// Receives the numbers of step `step` of a group, in vector `v`.
+  /// Function that receives the numbers of reduction step `step` of a group, in vector `v` of columns.
   using Use = llvm::function_ref<void(int64_t step, int64_t v, Value numbers)>;
   void emitGroup(Value unit, int64_t vectors, int64_t count, const Values &zeros, Use use);
   Value load(Value unit);
@@ -50,7 +51,7 @@ private:
   Value firstUnit(Value tile, Value block, int64_t vectors);
 };
 
-/// Adds packings for the codes, the scales and the zero points.
+/// Sets the packings of the codes, the scales and the zero points of the right operand in `packings`.
 void addPackedPackings(const GemmPlan &plan, std::vector<std::optional<Packing>> &packings);
 
 } // namespace lathe

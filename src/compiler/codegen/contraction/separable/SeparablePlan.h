@@ -1,4 +1,4 @@
-// The plan of a schedule of `separable`.
+// Plan of a kernel that computes a depthwise and a pointwise convolution together, by the algorithm `separable`.
 #pragma once
 
 #include "codegen/contraction/direct/DirectPlan.h"
@@ -11,19 +11,20 @@ struct SeparablePlan {
   LanewisePlan depthwise;
   DirectPlan pointwise;
 
-  /// Rows of the depthwise convolution that form one row of the pointwise convolution.
+  /// Number of rows of the depthwise convolution that form one row of the pointwise convolution.
   int64_t mergedRows() const { return pointwise.conv.out[2] / depthwise.conv.out[2]; }
 };
 
-/// Makes the plan. Throws Illegal for an illegal schedule.
+/// Makes the plan for a schedule of `separable`. Throws Illegal for an illegal schedule.
 SeparablePlan makeSeparablePlan(const ContractionFacts &facts, const SeparableGeometry &pair, const Schedule &schedule);
 
 Schedule separablePrior(const KernelFacts &facts, const SeparableGeometry &pair);
-/// Predicted cycles of a kernel for each of the two convolutions of a `separable` kernel, both by their priors. What the
-/// first hands to the second counts as an operand of both.
+/// Returns the predicted cycles for two separate kernels, one for each convolution of a `separable` kernel, both with
+/// the schedules that the hand-written rules choose. What the first convolution hands to the second counts as an
+/// operand of both.
 double separateCycles(const ContractionFacts &facts);
-/// True if one kernel for both convolutions is predicted to be faster than a kernel for each. False for kernels of one
-/// convolution.
+/// True if one kernel for both convolutions is predicted to be faster than two separate kernels. False for a kernel
+/// with only one convolution.
 bool separablePays(const KernelFacts &facts);
 
 Prediction predict(const ContractionFacts &facts, const SeparablePlan &plan);

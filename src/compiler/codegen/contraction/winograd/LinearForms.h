@@ -1,4 +1,4 @@
-// Multiplies a constant matrix by a vector of values with few additions, because sums that two rows have in common are
+// Multiplies a constant matrix by a vector of values with few additions: sums that two rows have in common are
 // computed once. An `Arithmetic` computes the values: it emits code, or only counts operations.
 #pragma once
 
@@ -11,11 +11,13 @@
 
 namespace lathe::linear {
 
-/// Two rows a and b whose coefficients have equal magnitudes, as a = same + opposite and b = same - opposite.
+/// Two rows a and b of the matrix whose coefficients have equal magnitudes, written as a = same + opposite and b =
+/// same - opposite.
 struct Shared {
   std::vector<double> same, opposite;
 };
-/// Splits two rows so. Returns nothing if the magnitudes differ, or if the split would save no addition.
+/// Splits two rows of a matrix into the parts of Shared. Returns nothing if the magnitudes differ, or if the split
+/// would save no addition.
 inline std::optional<Shared> shared(const std::vector<double> &a, const std::vector<double> &b) {
   Shared result{std::vector<double>(a.size()), std::vector<double>(a.size())};
   int64_t sames = 0, opposites = 0;
@@ -37,14 +39,15 @@ inline std::vector<double> column(const CoefficientRows &rows, size_t at) {
   return values;
 }
 
-/// The operations with which forms are computed.
+/// The operations with which the product of matrix and vector is computed.
 template <class V> struct Arithmetic {
   std::function<V(V, V)> add, sub;
   std::function<V(V, double)> mul;
-  std::function<V(V, double, V)> multiplyAdd; // x * factor + y
+  std::function<V(V, double, V)> multiplyAdd; // emits x * factor + y
 };
 
-/// Returns the sum of row[i] * inputs[i]. The row must have at least one coefficient other than 0.
+/// Returns the product of one row and the vector: the sum of row[i] * inputs[i]. The row must have at least one
+/// coefficient other than 0.
 template <class V> V form(const Arithmetic<V> &a, const std::vector<double> &row, const std::vector<V> &inputs) {
   // Begin with a term whose factor is 1, if there is one.
   size_t first = row.size();

@@ -11,27 +11,28 @@
 
 namespace lathe {
 
-/// A matrix: rows of equal length.
+/// A matrix of coefficients: rows of equal length.
 using CoefficientRows = std::vector<std::vector<double>>;
 
 struct WinogradTransform {
   int64_t outputs, taps;                 // m and r of F(m, r)
   CoefficientRows output, filter, input; // A^T (m x alpha), G (alpha x r) and B^T (alpha x alpha)
-  int64_t resultShift = 0;               // applied along both axes, the transform gives 2^resultShift times the outputs
+  int64_t resultShift = 0; // the transform, applied along both axes, gives 2^resultShift times the outputs
 
   int64_t size() const { return outputs + taps - 1; } // alpha
 };
 
-/// Returns the transform F(m, 3) for m = 2, 4 and 6, on the points 0, 1, -1, 2, -2, 1/2, -1/2 (as many as needed) and
-/// infinity. `rounded`: the transform is for factors rounded to few bits; it allows m = 2, 3 and 4, on the points that
-/// amplify rounding errors least (docs/notes/bf16.md). Throws Illegal ("m") for other m.
+/// Returns Winograd's transform F(m, 3) for m = `outputs` = 2, 4 or 6, on the points 0, 1, -1, 2, -2, 1/2, -1/2 (as
+/// many as needed) and infinity. `rounded`: the transform is for factors rounded to few bits; it allows m = 2, 3 and
+/// 4, on the points that amplify rounding errors least (docs/notes/bf16.md). Throws Illegal ("m") for other m.
 WinogradTransform winogradTransform(int64_t outputs, bool rounded = false);
-/// Returns F(2, 3) in whole numbers, with the filter's rows doubled. It is exact in integers: if the inputs are below
-/// 2^8, all values at points have at most 12 bits, and four times an output fits the sums. Throws Illegal ("m") for
-/// other m.
+/// Returns Winograd's transform F(2, 3) in whole numbers, with the filter's rows doubled. It is exact in integers: if
+/// the inputs are below 2^8, all values at points have at most 12 bits, and four times an output fits the sums. Throws
+/// Illegal ("m") for other m.
 WinogradTransform integerWinogradTransform(int64_t outputs);
 
-/// Number of additions and multiply-adds that applyRows (codegen/contraction/winograd/WinogradCode.h) emits.
+/// Number of additions and multiply-adds that applyRows (codegen/contraction/winograd/WinogradCode.h) emits for a
+/// matrix.
 int64_t operationsOf(const CoefficientRows &rows);
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// Problems that Eigen computes with array expressions: element-wise operators, reductions, softmax, layer
+// Benchmark problems that Eigen computes with array expressions: element-wise operators, reductions, softmax, layer
 // normalisation.
 #pragma once
 
@@ -11,16 +11,16 @@ namespace lathe::lab {
 
 /// A problem prepared as an array expression of Eigen.
 struct ArrayProgram {
-  /// Computes the units `begin` to `end` - 1. A unit is an element of the result, or a row of a reduction.
+  /// Computes the units numbered `begin` to `end` - 1. A unit is an element of the result, or a row of a reduction.
   std::function<void(int64_t begin, int64_t end)> compute;
   int64_t units = 0;
   Tensor y;
   std::string implementation;
 };
 
-/// The names of the operators that makeArrays supports.
+/// Returns the names of the operators that makeArrays supports.
 std::vector<std::string> arrayOperators();
-/// Prepares a problem in f32 as an array expression. Declines other problems with the reason.
+/// Prepares an f32 problem as an array expression. Declines all other problems and says why.
 Outcome<ArrayProgram> makeArrays(const Problem &problem, const ProblemInputs &inputs);
 
 } // namespace lathe::lab

@@ -1,4 +1,4 @@
-// A problem as operations of the nn dialect.
+// Builds the operator of a benchmark problem as operations of the nn dialect.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -6,8 +6,8 @@
 
 namespace lathe::lab {
 
-/// Applies the epilogue to results[0]. `operands` are by position in Problem::inputs(); second
-/// operands of the epilogue have the extents of results[0].
+/// Applies the epilogue of a problem (element-wise operators after its main operator) to results[0]. `operands` are in
+/// the order of Problem::inputs(); second operands of the epilogue have the extents of results[0].
 inline void buildEpilogue(mlir::OpBuilder &builder, const Problem &problem, llvm::ArrayRef<mlir::Value> operands,
                           llvm::SmallVectorImpl<mlir::Value> &results) {
   size_t next = problem.byRecord().size();
@@ -20,7 +20,7 @@ inline void buildEpilogue(mlir::OpBuilder &builder, const Problem &problem, llvm
   }
 }
 
-/// Builds the operator and its epilogue on `operands` (by position in Problem::inputs(), null if
+/// Builds the operator of a problem and its epilogue on `operands`, which are in the order of Problem::inputs() (null:
 /// missing). Returns the results.
 inline llvm::SmallVector<mlir::Value> buildOperator(mlir::OpBuilder &builder, const Problem &problem,
                                                     llvm::ArrayRef<mlir::Value> operands) {

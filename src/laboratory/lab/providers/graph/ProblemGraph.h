@@ -1,4 +1,4 @@
-// Makes a network from one problem.
+// Makes a network from one benchmark problem.
 #pragma once
 
 #include "lab/providers/Provider.h"
@@ -8,16 +8,18 @@
 
 namespace lathe::lab {
 
-/// Builds the results of a problem on its operands, which are by position in Problem::inputs(), null if missing.
+/// Function that builds the results of a problem on its operands, which are in the order of Problem::inputs() (null:
+/// missing).
 using BuildResults = llvm::SmallVector<mlir::Value> (*)(mlir::OpBuilder &builder, const Problem &problem,
                                                         llvm::ArrayRef<mlir::Value> operands);
 
-/// Builds the operator of a problem, and its epilogue, without changing their form.
+/// Builds the operator of a problem and its epilogue as the problem names them, without another form for either.
 llvm::SmallVector<mlir::Value> buildAsNamed(mlir::OpBuilder &builder, const Problem &problem,
                                             llvm::ArrayRef<mlir::Value> operands);
 
-/// Makes @main with the results of `build`, row-major. Constant operands become constants; the others are the inputs
-/// "in0", "in2", ... by position in Problem::inputs(). Results are "out0", "out1", ...
+/// Makes a module whose function @main returns the results of `build`, row-major. Constant operands become constants;
+/// the others are the inputs "in0", "in2", ..., numbered by position in Problem::inputs(). Results are named "out0",
+/// "out1", ...
 mlir::OwningOpRef<mlir::ModuleOp> problemGraph(mlir::MLIRContext *context, const Problem &problem,
                                                const ProblemInputs &inputs, BuildResults build = buildAsNamed);
 

@@ -1,4 +1,5 @@
-// One operator as a network, compiled to a package and run by the runtime, with row-major inputs and outputs.
+// The operator of one benchmark problem as a network, compiled to a package and run by the runtime, with row-major
+// inputs and outputs.
 #pragma once
 
 #include "lab/providers/graph/ProblemGraph.h"
@@ -10,19 +11,20 @@ namespace lathe::lab {
 
 class LonePackage {
 public:
-  /// Compiles the network that `build` makes. Declines if the plan leaves an operator to its reference. Throws Error on
-  /// failure.
+  /// Compiles the network that `build` makes from `problem`. Declines if no kernel can be generated for an operator,
+  /// which the reference function would then compute. Throws Error if the compilation fails.
   static Outcome<std::unique_ptr<LonePackage>> make(const Problem &problem, const std::string &target, int threads,
                                                     const ProblemInputs &inputs, BuildResults build = buildAsNamed);
-  /// The schedules of the network's kernels, in order.
+  /// Returns the schedules of the network's kernels, in the order of the kernels.
   const std::string &implementation() const { return description; }
   void run() { context->run(); }
   std::vector<Tensor> outputs() const;
-  /// The compiled package. The runtime uses its constants in place.
+  /// Returns the memory of the compiled package, in which the runtime uses the constants in place.
   std::vector<std::span<const char>> constants() const { return {std::span<const char>(*bytes)}; }
 
 private:
-  std::shared_ptr<std::vector<char>> bytes; // the package; it must stay, because constants are used in place
+  // the compiled package; must outlive `context`, which uses its constants in place
+  std::shared_ptr<std::vector<char>> bytes;
   std::unique_ptr<runtime::Context> context;
   std::string description;
 };

@@ -12,29 +12,29 @@
 
 namespace lathe::ort {
 
-/// An input or output. Only tensors of types that .npy files can hold are accepted.
+/// An input or output of the model. Only tensors of types that .npy files can hold are accepted.
 struct Port {
   std::string name;
   ElementType type;
-  std::vector<int64_t> dims;      // -1: open
-  std::vector<std::string> names; // symbols of open extents, "" for others
+  std::vector<int64_t> dims;      // extents; -1: an open extent
+  std::vector<std::string> names; // symbols of open extents; "" for other extents
 };
 
 class Network {
 public:
-  /// Loads a model. Throws Error with ONNX Runtime's message on failure.
+  /// Loads a model into a session. Throws Error with ONNX Runtime's message on failure.
   Network(const Api &api, const Env &env, const std::string &path, int threads);
 
   const std::vector<Port> &inputs() const { return inputPorts; }
   const std::vector<Port> &outputs() const { return outputPorts; }
 
-  /// Binds an input; the tensor's storage is used until another one is bound. The next run checks its extents.
+  /// Binds an input; the tensor's memory is used until another tensor is bound. The next run checks its extents.
   void bind(const std::string &input, Tensor tensor);
   /// The tensors bound to inputs so far, by name.
   const std::map<std::string, Tensor> &bound() const { return tensors; }
 
-  /// Runs once and allocates the outputs. Returns false and does nothing if they exist. Throws
-  /// Error if an input is not bound.
+  /// Runs the model once and allocates the outputs. Returns false and does nothing if they exist already. Throws Error
+  /// if an input is not bound.
   bool prepare();
   /// Runs the model. Call `prepare` before. If an output gets other extents than in the first run, the session
   /// allocates the outputs in every run from then on.
@@ -58,7 +58,7 @@ private:
   Owned<Session> session;
   Owned<IoBinding> binding;
   std::vector<Port> inputPorts, outputPorts;
-  std::map<std::string, Tensor> tensors; // bound inputs by name
+  std::map<std::string, Tensor> tensors; // tensors bound to inputs, by name
   std::map<std::string, Owned<Value>> inputValues;
   bool prepared = false; // true: outputs are bound to outputTensors
   bool varying = false;  // true: extents of outputs vary, so the session allocates outputs

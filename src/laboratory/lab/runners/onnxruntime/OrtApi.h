@@ -14,7 +14,7 @@
 
 namespace lathe::ort {
 
-// Types of handles. A null Status means success; every other Status must be released.
+// Types of ONNX Runtime's handles. A null Status means success; every other Status must be released.
 struct Status;
 struct Env;
 struct SessionOptions;
@@ -27,7 +27,7 @@ struct TensorInfo; // called OrtTensorTypeAndShapeInfo in the header
 struct MemoryInfo;
 struct Allocator;
 
-// The values of enumerations that the runner uses.
+// Values of ONNX Runtime's enumerations that the runner uses.
 constexpr int errorLevel = 3;        // OrtLoggingLevel
 constexpr int sequential = 0;        // ExecutionMode
 constexpr int allOptimizations = 99; // GraphOptimizationLevel
@@ -35,10 +35,10 @@ constexpr int deviceAllocator = 0;   // OrtAllocatorType
 constexpr int defaultMemory = 0;     // OrtMemType
 constexpr int tensorKind = 1;        // ONNXType
 constexpr int invalidArgument = 2;   // OrtErrorCode
-constexpr uint32_t apiVersion = 5;   // the first that has RunWithBinding
+constexpr uint32_t apiVersion = 5;   // the first version that has RunWithBinding
 
-/// The table of functions, OrtApi in the header; a comment behind a member is its number. Element types are the numbers
-/// of lab/problems/OnnxTypes.h.
+/// The table of ONNX Runtime's functions, OrtApi in its header; a comment after a member is the member's number.
+/// Element types are the numbers of lab/problems/OnnxTypes.h.
 struct Api {
   using Unused = void (*)();
   Status *(*createStatus)(int code, const char *message); // 0
@@ -78,8 +78,8 @@ struct Api {
   Unused unused57[3];
   Status *(*getTensorElementType)(const TensorInfo *, int *type); // 60
   Status *(*getDimensionsCount)(const TensorInfo *, size_t *rank);
-  Status *(*getDimensions)(const TensorInfo *, int64_t *dims, size_t rank);              // -1 for a free dimension
-  Status *(*getSymbolicDimensions)(const TensorInfo *, const char **names, size_t rank); // "" for the others
+  Status *(*getDimensions)(const TensorInfo *, int64_t *dims, size_t rank);              // -1 for an open extent
+  Status *(*getSymbolicDimensions)(const TensorInfo *, const char **names, size_t rank); // "" for other extents
   Unused unused64;
   Status *(*getTensorTypeAndShape)(const Value *, TensorInfo **); // 65
   Unused unused66;
@@ -110,7 +110,8 @@ struct Api {
   Status *(*bindOutput)(IoBinding *, const char *name, const Value *);
   Status *(*bindOutputToDevice)(IoBinding *, const char *name, const MemoryInfo *);
   Unused unused139;
-  /// Returns an array from the allocator with values that the caller owns, in the order in which outputs were bound.
+  /// Returns an array from the allocator with the values of outputs, which the caller then owns, in the order in which
+  /// outputs were bound.
   Status *(*getBoundOutputValues)(const IoBinding *, Allocator *, Value ***values, size_t *count); // 140
   Unused unused141;
   void (*clearBoundOutputs)(IoBinding *); // 142
@@ -126,9 +127,9 @@ static_assert(offsetof(Api, releaseSessionOptions) == 100 * sizeof(void *));
 static_assert(offsetof(Api, runWithBinding) == 133 * sizeof(void *));
 static_assert(offsetof(Api, clearBoundOutputs) == 142 * sizeof(void *));
 
-/// The result of OrtGetApiBase(), the only entry point of the library; OrtApiBase in the header.
+/// The result of OrtGetApiBase(), the only entry point of ONNX Runtime's library; OrtApiBase in its header.
 struct ApiBase {
-  const Api *(*getApi)(uint32_t version); // null for a version that the library lacks
+  const Api *(*getApi)(uint32_t version); // null for a version that the library does not have
   const char *(*getVersionString)();
 };
 
@@ -137,14 +138,14 @@ struct Library {
   std::string version; // "1.30.0"
 };
 
-/// Loads the library, for the rest of the process. Throws Error if the file cannot be loaded, is another library, or is
-/// a version of ONNX Runtime that these declarations do not match.
+/// Loads ONNX Runtime's library for the rest of the process. Throws Error if the file cannot be loaded, is another
+/// library, or is a version of ONNX Runtime that these declarations do not match.
 Library openOnnxRuntime(const std::string &path);
 
-/// Releases `status`. Throws Error with the code's name and the first line of the message unless it is success.
+/// Releases `status`. If it is not success, throws Error with the name of its code and the first line of its message.
 void check(const Api &api, Status *status);
 
-/// Owns one handle and releases it.
+/// Owns one handle of ONNX Runtime and releases it.
 template <class Handle> using Owned = std::unique_ptr<Handle, void (*)(Handle *)>;
 
 /// Calls `create(arguments..., &handle)` and returns the handle, which `release` frees. Throws Error like `check`.

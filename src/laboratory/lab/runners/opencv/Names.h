@@ -1,4 +1,4 @@
-// Reads the inputs and outputs of a model file, which OpenCV's networks do not state.
+// Reads the names of the inputs and outputs in a model file, because OpenCV's networks do not state them.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,21 @@ namespace lathe::lab {
 
 struct ModelInput {
   std::string name;
-  std::vector<int64_t> dims; // extents of the port; -1: any
+  std::vector<int64_t> dims; // extents of the input; -1: any extent
 };
 
 struct ModelNames {
   bool onnx = false;
-  /// True if tensors of four axes have the channels last (a GraphDef without NCHW operators); OpenCV has them first.
+  /// True if tensors of four axes have the channels last, as in a GraphDef without NCHW operators. OpenCV itself puts
+  /// them first.
   bool channelsLast = false;
   std::vector<ModelInput> inputs;
   std::vector<std::string> outputs; // names in the order of the file; for a GraphDef the nodes that no node reads
   std::map<std::string, std::string> makers; // for an ONNX model: name of the node that computes each tensor
 };
 
-/// Reads the names of a GraphDef or an ONNX model. Throws Error if the bytes are neither, or if an input is not float32.
+/// Reads the names in a TensorFlow GraphDef or an ONNX model. Throws Error if the bytes are neither, or if an input is
+/// not float32.
 ModelNames modelNames(const std::string &bytes);
 
 } // namespace lathe::lab

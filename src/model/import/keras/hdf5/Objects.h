@@ -11,7 +11,8 @@
 
 namespace lathe::keras::hdf5 {
 
-/// Collects records and passes them on in pieces of a megabyte. Throws Error beyond `most` bytes.
+/// Collects records and passes them to `write` in pieces of one megabyte. Throws Error if they have more than `most`
+/// bytes in total.
 class Output {
 public:
   Output(std::function<void(std::string_view)> write, uint64_t most) : write(std::move(write)), left(most) {}
@@ -35,8 +36,8 @@ private:
   void flush();
 };
 
-/// Writes the records of the file `bytes` without the top-level objects `skipped`. Throws Error for damaged or refused
-/// content.
+/// Writes the records of the HDF5 file whose content is `bytes`, without the top-level objects named in `skipped`.
+/// Throws Error for content that is damaged or not accepted.
 void readFile(std::string bytes, const std::set<std::string> &skipped, Output &output);
 
 } // namespace lathe::keras::hdf5
