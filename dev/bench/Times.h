@@ -47,8 +47,8 @@ struct TimesFiles {
   std::string replay, json;
 
   void addTo(CLI::App &command);
-  /// Writes the kernels, if the user asked for it, with the target and the date. `more`: other members of the
-  /// document.
+  /// Writes `json`, if the user named that file: an object with `kernels` (the measured times of each kernel), the target,
+  /// the date and the members of `more`.
   void write(const Json &kernels, const Target &target, Json more) const;
 };
 

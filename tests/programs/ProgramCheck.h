@@ -14,7 +14,7 @@ namespace lathe {
 /// results from them.
 struct ProgramRun {
   std::vector<Value> inputs, expected;
-  double error = 0;  // largest error of the references, compared with the float64 judge
+  double error = 0;  // largest difference of `expected` from the results of the same operators in float64
   double margin = 0; // smallest magnitude of a value whose sign decides something (tests/programs/RandomProgram.h)
 };
 

@@ -13,10 +13,9 @@ struct Candidate {
   Prediction prediction;
   bool chosen = false;  // the compiler uses this schedule
   bool byPrior = false; // the prior chooses this schedule, even if the compiler was given another one
-  bool byRule = false;  // the schedule of the hand rules, the first of the two from which the prior chooses
-  // the schedule with the lowest predicted cost in the pruned space, the second of the two from which the prior
-  // chooses
-  bool byModel = false;
+  // The prior, which chooses schedules without measuring, takes the better of two by predicted cost:
+  bool byRule = false;  // the schedule of the hand rules
+  bool byModel = false; // the schedule with the lowest predicted cost in the pruned space
 
   /// True for a candidate that an explanation always lists.
   bool notable() const { return chosen || byPrior || byRule || byModel; }

@@ -48,7 +48,7 @@ void OpsFlags::addProblems(Options &options) {
                   "Take problems from published lists, as networks/resnet50 or 'deepbench/*' (list: show the suites)")
       ->check(offersList(offeredSuites()))
       ->delimiter(',');
-  options.add_option("--problems", problems, "Search only this list for the suites")->type_name("CSV");
+  options.add_option("--problems", problems, "Look for the suites in this problem list only")->type_name("CSV");
   options
       .add_option(
           "--from-model", model,
@@ -166,7 +166,7 @@ void addNetwork(Options &options, OpsFlags &flags, const char *help) {
                   "Use a suite of problems instead of a network; its list says how often each problem occurs")
       ->delimiter(',')
       ->excludes(model);
-  options.add_option("--problems", flags.problems, "Search only this list (CSV) for the suite")->type_name("CSV");
+  options.add_option("--problems", flags.problems, "Look for the suite in this problem list only")->type_name("CSV");
   options
       .add_option("--epilogue", flags.epilogue,
                   "Set the epilogue of the suite's convolutions and fc: none, or bias, add and relu joined by + "

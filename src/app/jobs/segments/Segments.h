@@ -32,9 +32,10 @@ struct SegmentPart {
   std::optional<double> ratio() const { return judged() ? std::optional(judged()->ratio.ratio) : std::nullopt; }
 };
 
-/// What is measured: parts from the inputs to each checkpoint, and the blocks between them.
+/// What is measured of a network with checkpoints, places where it is cut.
 struct Segments {
-  std::vector<SegmentPart> cumulative, blocks; // there may be one block less while measuring
+  std::vector<SegmentPart> cumulative; // from the inputs to each checkpoint
+  std::vector<SegmentPart> blocks;     // from the inputs or a checkpoint to the next checkpoint
 };
 
 /// Called with what was measured, at the end or when a signal ends the process. `kept` is Recording::line.

@@ -29,8 +29,8 @@ inline bool addsOperands(const ContractionFormat &format) { return std::string_v
 inline bool fitsRegisters(const Target &target, const ContractionFormat &format, int64_t rows, int64_t vectors) {
   if (!addsOperands(format))
     return fitsRegisters(target, rows, vectors);
-  // Besides sums and weights: two broadcasts, and two added operands if there are several vectors. The last vector's
-  // additions overwrite the broadcasts.
+  // Registers: the accumulators, the weights of two steps, an input of each of two steps in all lanes, and, if there are
+  // several vectors, the two sums of an input and a weight. With one vector these overwrite the inputs.
   return rows * vectors + 2 * vectors + (vectors > 1 ? 4 : 2) <= int64_t(target.vectorRegisters);
 }
 

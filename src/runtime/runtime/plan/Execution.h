@@ -101,7 +101,8 @@ struct BoundPlan {
     std::vector<size_t> copies;
     std::vector<KernelUse> kernels;
     std::vector<ReferenceUse> references;
-    std::vector<uint32_t> aliases; // values whose memory lies inside swapped values
+    /// Values whose memory lies inside one of `swaps`: each iteration gives them another address.
+    std::vector<uint32_t> aliases;
   };
 
   /// The memory that a late group (values whose extents become known during the run) got when it was last placed.
