@@ -1,4 +1,4 @@
-// The ceilings of the machine, for analyses of the store.
+// The ceilings (highest measured speeds and bandwidths) of the machine, for analyses of the store.
 #pragma once
 
 #include "lab/machine/Machine.h"
@@ -8,7 +8,8 @@
 
 namespace lathe::jobs {
 
-/// The ceilings of the platforms in a store. They are known only for this machine, and only if they have been measured.
+/// The ceilings of the platforms in a store. Only those of this machine are known, and only if they have been
+/// measured.
 class Ceilings {
 public:
   explicit Ceilings(store::Store &store) : store(store) {}
