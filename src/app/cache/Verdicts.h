@@ -28,7 +28,7 @@ struct Judge {
 /// the default ones (docs/numerics.md). Does nothing without a cache folder. Also does nothing if the constants of the
 /// package were not checked, because its content is then uncertain.
 void keepVerdict(const runtime::Model &package, const Judge &judge, const KeptVerdict &verdict);
-/// Returns the verdict on a package by this model; nothing if there is no readable one.
+/// Returns the verdict on a package when compared with this model; nothing if there is no readable verdict.
 std::optional<KeptVerdict> keptVerdict(const runtime::Model &package, uint64_t model);
 /// Returns a verdict on a package whose model is not given: one by a model with the name that the package states as
 /// its source. Prefers the newest verdict that passed, then the newest one.

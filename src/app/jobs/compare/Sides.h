@@ -11,8 +11,9 @@ namespace lathe::jobs {
 /// for a name that is neither, or for a runner that is not installed.
 std::vector<lab::CompareSide> findSides(const std::string &with, const ModelOptions &model);
 
-/// Makes the files that the sides load; ours is `package`. A runner loads the model where it reads its format, else its
-/// export as ONNX. Another model is compiled with the flags of ours. `model` must outlive the sides.
+/// Makes the files that the sides load; our side loads `package`. A runner loads the model itself if it reads the
+/// model's format, otherwise the model's export as ONNX. Another model is compiled with the flags of ours. `model`
+/// must outlive the sides.
 void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, const ModelOptions &model);
 
 /// Returns flags for the model or package `file`, which is compared with the model of `flags` and its package `ours`

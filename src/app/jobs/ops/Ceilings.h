@@ -13,7 +13,7 @@ namespace lathe::jobs {
 class Ceilings {
 public:
   explicit Ceilings(store::Store &store) : store(store) {}
-  /// Returns the ceilings of the platform with this key; null if they are unknown.
+  /// Returns the ceilings of the platform that the store identifies by this key; null if they are unknown.
   const lab::MachineCeilings *of(const std::string &platform);
 
 private:
