@@ -1,5 +1,5 @@
-// lathe._core: what a run of the Python package costs. It binds inputs, runs and wraps outputs, over lathe/runtime.h.
-// It uses Python's limited API, so one file serves Python 3.11 and later.
+// lathe._core: the part of the Python package in C, so that a run costs little. It binds inputs, runs the model and
+// wraps outputs, over lathe/runtime.h. It uses Python's limited API, so one file serves Python 3.11 and later.
 #ifndef LATHE_PYTHON_CORE_H
 #define LATHE_PYTHON_CORE_H
 
@@ -15,22 +15,23 @@ enum { MOST_AXES = 32 };
 
 // ---- Memory of outputs ----------------------------------------------------------------------------------------------
 
-/// Creates the type of Python objects that own memory for an output, aligned to 64 bytes. Returns null with an exception.
+/// Creates the type of Python objects that own memory for an output, aligned to 64 bytes. Returns null and sets an
+/// exception if that fails.
 PyObject *makeBufferType(void);
-/// Creates such an object. Returns null with an exception.
+/// Creates an object of the type `type` that owns `bytes` bytes. Returns null and sets an exception if that fails.
 PyObject *newBuffer(PyObject *type, size_t bytes);
 void *bufferData(PyObject *buffer);
 
 // ---- Memory of inputs -----------------------------------------------------------------------------------------------
 
-struct ManagedTensor; // of DLPack
+struct ManagedTensor; // a tensor as DLPack passes it
 
-/// Memory of another object, which stays valid until releaseMemory.
+/// Memory of another Python object, which stays valid until releaseMemory.
 typedef struct {
-  bool exported; // `view` is held
+  bool exported; // true: `view` is held and must be released
   Py_buffer view;
-  struct ManagedTensor *managed; // held if not null
-  int32_t type;                  // lathe_element_type
+  struct ManagedTensor *managed; // tensor from DLPack that is held; null: none
+  int32_t type;                  // a value of lathe_element_type
   size_t rank;
   int64_t dims[MOST_AXES];
   void *data;
@@ -39,13 +40,14 @@ typedef struct {
 
 typedef enum {
   TAKEN,    // the memory is held
-  UNSUITED, // the object offers none that can be used in place; no exception
+  UNSUITED, // the object has no memory that can be used in place; no exception is set
   REFUSED,  // an exception is set
 } Taking;
 
-/// Holds the memory of `value`, which has the buffer protocol or __dlpack__, if it is dense, row-major, aligned, native
-/// and of the type `wanted` (bf16: 16-bit unsigned bit patterns, too). `memory` must not be copied afterwards.
-/// Refuses tensors of DLPack in other memory than the CPU's or with gaps: `error` says so of the input `name`.
+/// Holds the memory of `value`, which has the buffer protocol or __dlpack__, if it is dense, row-major, aligned, of
+/// native byte order and of the type `wanted` (for bf16 also 16-bit unsigned bit patterns). `memory` must not be
+/// copied afterwards. Refuses tensors of DLPack that have gaps or are not in the CPU's memory: sets the exception
+/// `error`, with the input's name `name`.
 Taking takeMemory(Memory *memory, PyObject *value, int32_t wanted, PyObject *error, PyObject *name);
 void releaseMemory(Memory *memory);
 

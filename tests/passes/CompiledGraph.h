@@ -1,4 +1,5 @@
-// A fixture for graphs as text: what the compiled graph gives beside the interpreter, equal results or an error from both.
+// A fixture for tests with graphs as text: compares the compiled graph with the interpreter. Both must give equal
+// results, or both an error.
 #pragma once
 
 #include "compile/Compile.h"
@@ -22,7 +23,7 @@ protected:
   static Tensor integers(std::vector<int64_t> dims, std::vector<int64_t> values) {
     return Tensor::of<int64_t>(std::move(dims), std::span<const int64_t>(values));
   }
-  /// A tensor of 1, 2, 3, ...
+  /// Returns a tensor with the elements 1, 2, 3, ...
   static Tensor reals(std::vector<int64_t> dims) {
     Tensor tensor(ElementType::f32, std::move(dims));
     for (int64_t i = 0; i < tensor.elements(); ++i)
@@ -30,7 +31,7 @@ protected:
     return tensor;
   }
 
-  /// "2x0:" or "2: 1 2" of the first result; an error as it is.
+  /// Returns the first result as text, extents before the colon ("2x0:" or "2: 1 2"); for an error, its message.
   template <class F> static std::string resultOf(F &&results) {
     try {
       std::vector<Value> values = results();

@@ -11,7 +11,7 @@ namespace lathe::cache {
 /// of textual IR. Throws Error if `model` cannot be read or has more than 2 GB.
 std::vector<std::string> modelFiles(const std::string &model);
 
-/// Hash of the bytes of all files of `model`.
+/// Returns a hash of the bytes of all files of `model`.
 uint64_t modelHash(const std::string &model);
 
 } // namespace lathe::cache

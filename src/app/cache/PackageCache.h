@@ -1,4 +1,4 @@
-// Cache of compiled packages, by content: running a model a second time starts as fast as running its package.
+// Cache of compiled packages. The second run of a model then starts as fast as a run of its package.
 #pragma once
 
 #include "runtime/Model.h"
@@ -19,21 +19,24 @@ struct Package {
 /// A request for a package: everything on which the compiled package depends.
 struct PackageRequest {
   std::string model = {}; // a file, or the name of a built-in network
-  bool isFile = true;     // true: the key has the bytes of all modelFiles, and the file name without its folder
+  // true: `model` is a file. The key has the bytes of all modelFiles, and the file name without its folder
+  bool isFile = true;
   std::vector<std::string> flags = {};      // flags of the compilation, as on the command line
   bool native = false;                      // true: the code is for the processor of this machine
   std::string scheduleFile = {};            // file with schedules, whose bytes are in the key; "": none
   std::string machineFile = {};             // file that describes a machine, whose bytes are in the key; "": none
   std::vector<std::string> otherFiles = {}; // further files, whose bytes are in the key
-  std::string records = {};                 // text that is different for different tuning records; "": none are used
-  std::vector<std::string> compiler = {};   // files of the compiler; times and sizes of existing ones are in the key
+  std::string records = {};                 // text that identifies the tuning records that are used; "": none are used
+  // files of the compiler; the key has the times and sizes of those that exist
+  std::vector<std::string> compiler = {};
 };
 
-/// Key of a request; equal keys mean equal packages. Throws Error if the model or the schedule cannot be read.
+/// Returns the key of a request; equal keys mean equal packages. Throws Error if the model or the schedule cannot be
+/// read.
 uint64_t packageKey(const PackageRequest &request);
 
 /// Returns the package for `request` in `folder`. If it is missing or damaged, `make(path)` writes it first. `kept`:
-/// the folder outlives this process; then the least recently used packages are removed to make room.
+/// true if the folder outlives this process; the least recently used packages are then removed to make room.
 Package findOrMake(const PackageRequest &request, const std::string &folder, bool kept,
                    const runtime::LoadOptions &loading, const std::function<void(const std::string &path)> &make);
 

@@ -67,7 +67,8 @@ struct MachineFacts {
   /// for memory.
   size_t sharedLevel() const;
 
-  /// Sizes and sharing of the caches as text: "L1=48K/1 L2=2M/1 L3=105M/32" (capacity / logical CPUs that share it).
+  /// Returns the sizes and sharing of the caches as text: "L1=48K/1 L2=2M/1 L3=105M/32" (capacity / number of logical
+  /// CPUs that share the cache).
   std::string cachesText() const;
   /// CPU name and cachesText() as text: "sapphirerapids L1=48K/1 L2=2M/1". Target::key adds the features.
   std::string identity() const { return cpu + " " + cachesText(); }

@@ -29,7 +29,7 @@ public:
   static Dim symbol(std::string name);
 
   bool isConstant() const;
-  /// The number that a constant extent is. The extent must be constant.
+  /// Returns the value of a constant extent. The extent must be constant.
   int64_t constant() const;
   /// The number that a constant extent is; `fallback` if the extent depends on a symbol.
   int64_t constantOr(int64_t fallback) const { return isConstant() ? constant() : fallback; }

@@ -23,8 +23,8 @@ std::vector<Checkpoint> checkpoints(mlir::ModuleOp module);
 /// node's name. Returns "" if the scope has no checkpoint.
 std::string lastOfScope(mlir::ModuleOp module, const std::string &scope);
 
-/// Returns at most `count` checkpoints with `separates`, spread so that about equal numbers of operations lie between
-/// them. Outputs of the graph are left out.
+/// Returns at most `count` of those checkpoints that separate the network into two parts (`separates`), spread so that
+/// about equal numbers of operations lie between them. Outputs of the graph are left out.
 std::vector<Checkpoint> spreadCheckpoints(mlir::ModuleOp module, size_t count);
 
 } // namespace lathe

@@ -64,8 +64,8 @@ struct PipelineOptions {
   /// Function that receives the symbols in the heights and widths of convolutions, before anything is predicted. May
   /// be empty.
   std::function<void(const std::vector<std::string> &symbols)> noteImageExtents;
-  /// Returns "" or the reason why no code can be generated for a candidate kernel, which is then
-  /// divided into its operators or left to the reference. Changes nothing. Empty: all are accepted.
+  /// Function that returns "" or the reason why no code can be generated for a candidate kernel, which is then divided
+  /// into its operators or left to the reference function. Changes nothing. Empty: all kernels are accepted.
   std::function<std::string(mlir::func::FuncOp kernel)> declines;
   /// Function that returns the measured seconds of a candidate kernel; declines if it was not measured or cannot be
   /// made. Changes nothing. These times decide layouts where every kernel that would differ from the predicted choice

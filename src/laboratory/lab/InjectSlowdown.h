@@ -1,4 +1,5 @@
-// Injects a known slowdown for tests of the laboratory: bench/measuring.py checks whether measurements find it.
+// Slows down measured runs by a known share, for tests of the laboratory: bench/measuring.py checks whether
+// measurements find the slowdown.
 #pragma once
 
 #include <chrono>
@@ -8,8 +9,9 @@
 
 namespace lathe::lab {
 
-/// Share by which every run of `name` is slowed down, from $LATHE_INJECT_SLOWDOWN: one share for all ("0.05") or a list
-/// of names ("slow2.lathe=0.02,slow5.lathe=0.05"). 0 if `name` is not listed or the share is not between 0 and 10.
+/// Returns the share by which every run of `name` is slowed down. The environment variable LATHE_INJECT_SLOWDOWN has
+/// one share for all names ("0.05") or a list ("slow2.lathe=0.02,slow5.lathe=0.05"). Returns 0 if `name` is not listed
+/// or the share is not between 0 and 10.
 inline double injectedSlowdown(const std::string &name) {
   const char *given = std::getenv("LATHE_INJECT_SLOWDOWN");
   std::istringstream entries(given ? given : "");
@@ -25,7 +27,7 @@ inline double injectedSlowdown(const std::string &name) {
   return 0;
 }
 
-/// Makes a run slower: spins until the time since `begin` has grown by the share `share`.
+/// Makes a run slower: waits in a loop until the time since `begin` has grown by the share `share`.
 inline void prolong(std::chrono::steady_clock::time_point begin, double share) {
   using Clock = std::chrono::steady_clock;
   if (share <= 0)

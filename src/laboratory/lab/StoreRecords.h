@@ -7,26 +7,27 @@
 
 namespace lathe::lab {
 
-/// The platform of this process: machine and software.
+/// Returns the platform of this process: its machine and software.
 store::Platform platformHere();
 
-/// Converts seconds to samples in whole nanoseconds. `counts` has one entry per round or is empty;
-/// each sample of a round gets an equal share, and the frequency cycles / processor time.
+/// Converts seconds to samples in whole nanoseconds. `counts`: processor counters of each round, or empty. Each sample
+/// of a round gets an equal share of the counts, and the frequency cycles / processor time.
 std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<double>> &rounds,
                                                   const std::vector<Counts> &counts);
-/// Converts samples of the store back to seconds, by round.
+/// Converts samples of the store to seconds, in one list per round.
 std::vector<std::vector<double>> secondsOf(const std::vector<std::vector<store::Sample>> &rounds);
 
-/// Makes the points of a row, one for each column, in their order; they have no experiment yet.
+/// Makes the points of a measured row, one for each column, in the order of the columns; the points have no experiment
+/// yet.
 std::vector<store::Point> pointsOf(const OpsRow &row);
 
-/// Tuning records of a row, without platform: the median time of schedules that were timed with
-/// warm caches, and the reason for schedules without a time.
+/// Makes the tuning records of a measured row, without platform: the median time of each schedule that was timed with
+/// warm caches, and the reason for each schedule without a time.
 std::vector<store::TuningRecord> tuningOf(const OpsRow &row);
 
-/// Points of a comparison, one per side, without experiment; `model` and `setting` are equal for
-/// all. A peer whose outputs differ from ours is failed; our side is failed if no peer agrees with
-/// it. Constant outputs make a point mistrusted.
+/// Makes the points of a comparison, one per side, without experiment. `model` and `setting` are equal for all. A peer
+/// whose outputs differ from ours gets the status failed; our side gets it if no peer agrees with it. Constant outputs
+/// make a point mistrusted.
 std::vector<store::Point> pointsOf(const Comparison &comparison, const store::Problem &model,
                                    const store::Setting &setting);
 

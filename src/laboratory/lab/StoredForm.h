@@ -1,4 +1,4 @@
-// The form of a tensor in memory: row-major, or with its channels in blocks, innermost.
+// The form in which a kernel stores a tensor in memory: row-major, or with its channels in blocks, innermost.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -13,15 +13,15 @@ struct StoredForm {
   std::vector<int64_t> dims;
   int64_t block = 0; // number of channels (axis 1) in a block; 0: row-major
 
-  /// Number of bytes of the stored form; incomplete blocks count as whole ones.
+  /// Returns the number of bytes of the tensor in stored form; incomplete blocks count as whole ones.
   int64_t bytes() const;
-  /// Writes `plain`, which is row-major, to `to`. Lanes beyond the last channel are not written.
+  /// Writes the row-major tensor `plain` to `to` in stored form. Lanes beyond the last channel are not written.
   void store(const Tensor &plain, void *to) const;
-  /// Returns the tensor stored at `from` in row-major form.
+  /// Returns the tensor that is stored at `from`, in row-major form.
   Tensor load(const void *from) const;
 
 private:
-  /// Calls move(row-major byte offset, stored byte offset, bytes of an element) for every element.
+  /// Calls move(row-major byte offset, stored byte offset, bytes of an element) for every element of the tensor.
   template <class Move> void forEach(Move move) const;
 };
 

@@ -41,7 +41,7 @@ public:
     values.push_back(make());
     return places.emplace(std::string(key), uint32_t(values.size() - 1)).first->second;
   }
-  /// The index of a value that is its own key; a new value is appended to the list.
+  /// Returns the index of the value that equals `key`. If the list lacks it, it is appended.
   uint32_t index(std::string_view key) {
     return index(key, [&] { return Value(key); });
   }

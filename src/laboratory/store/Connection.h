@@ -89,8 +89,8 @@ public:
   /// Schema version of the store in this database; 0: the database is empty, -1: it belongs to another program.
   virtual int64_t schemaVersion() = 0;
   virtual void setSchemaVersion(int64_t version) = 0;
-  /// A number that changes when another connection has changed the database. It needs no query of a table. On a server,
-  /// changes of other databases may change it, too.
+  /// Returns a number that changes when another connection has changed the database. This needs no query of a table.
+  /// On a server, changes of other databases may change the number, too.
   virtual int64_t changeCount() = 0;
   /// Creates what an empty database needs before the first schema step.
   virtual void prepareEmpty() {}

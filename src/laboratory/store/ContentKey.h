@@ -17,8 +17,8 @@ std::string documentKey(const nlohmann::json &document);
 /// A random UUID (version 4), "f3b1c0de-...".
 std::string newUuid();
 
-/// The current time in UTC, as "2026-11-22T00:31:04.123456Z". These texts sort by time, and a process never gets the
-/// same text twice.
+/// Returns the current time in UTC, as "2026-11-22T00:31:04.123456Z". These texts sort by time, and a process never
+/// gets the same text twice.
 std::string timeNow();
 /// A time in microseconds since 1970 as text, in the form of timeNow().
 std::string timeText(int64_t microseconds);

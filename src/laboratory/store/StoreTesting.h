@@ -141,7 +141,7 @@ inline TuningRecord someTuning(int number, const std::string &experiment = "") {
   return record;
 }
 
-/// All stored fields of a point or a tuning record as text, for comparing.
+/// Returns all stored fields of a point or of a tuning record as text, so that tests can compare them.
 inline std::string textOf(const Point &point) { return toJson(point).dump(1); }
 inline std::string textOf(const TuningRecord &record) { return toJson(record).dump(1); }
 

@@ -16,7 +16,7 @@ struct MeasuredSchedule {
   Schedule schedule;
   std::vector<double> seconds; // samples of the time of one run; at least one, each above 0
 
-  /// The smallest of the schedule's samples, in seconds.
+  /// Returns the shortest measured time of the schedule, in seconds.
   double best() const;
 };
 

@@ -14,8 +14,8 @@
 
 namespace lathe::tune {
 
-/// The engine of all random numbers of tuning; its seed is printed. `drawn` gives the same numbers with every standard
-/// library.
+/// The generator of all random numbers in tuning; its seed is printed. The function `drawn` gives the same numbers
+/// with every standard library.
 using Random = std::mt19937_64;
 /// A random integer from 0 to `count` - 1.
 inline size_t drawn(Random &random, size_t count) { return static_cast<size_t>(random() % count); }

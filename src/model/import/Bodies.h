@@ -37,7 +37,7 @@ public:
   std::string symbol() { return module.getSymName()->str(); }
   /// Describes the values that the closed body returns.
   std::vector<TensorInfo> results();
-  /// Keeps the body in the model.
+  /// Keeps the body in the model when this object is destroyed.
   void keep() { kept = true; }
   /// The value that the body returns at position `index`, inside the body. Valid after close().
   mlir::Value result(size_t index);

@@ -38,7 +38,7 @@ struct BlockGraph {
 
   /// For each node, the scope of depth `depth` that contains its name; 0 if the node's own scope is not as deep.
   std::vector<uint32_t> regions(uint32_t depth) const;
-  /// The deepest scope that contains both scopes a and b.
+  /// Returns the deepest scope that contains both scopes a and b.
   uint32_t common(uint32_t a, uint32_t b) const;
   /// The deepest scope that contains the names of all nodes in `group`.
   uint32_t scopeOf(const std::vector<uint32_t> &group) const;

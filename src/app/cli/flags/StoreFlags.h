@@ -39,7 +39,8 @@ struct FilterFlags {
   void addTag(CLI::App &app);
   /// Adds only the flag --provider of these flags.
   static void addProvider(CLI::App &app, std::string &provider);
-  /// Converts the flags to a filter of a store. Throws Error for an experiment that `store` does not have.
+  /// Converts the flags to a filter for reading a store. Throws Error if the flags name an experiment that `store`
+  /// does not have.
   store::Filter filter(store::Store &store) const;
 };
 

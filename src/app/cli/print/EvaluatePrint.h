@@ -1,4 +1,4 @@
-// Text and JSON of `lathe evaluate`.
+// Prints the results of `lathe evaluate` as text and as JSON.
 #pragma once
 
 #include "cli/flags/Options.h"

@@ -1,4 +1,4 @@
-// Prints outputs of a model: a line for each, and their greatest elements, such as a classifier's decisions.
+// Prints a model's outputs: a line for each output, and its greatest elements, such as the decisions of a classifier.
 #pragma once
 
 #include "cli/flags/Options.h"
@@ -12,7 +12,7 @@ namespace lathe::cli {
 /// Prints one line per output of a model (if `print`) and adds the same to json["outputs"].
 void printOutputs(std::span<const std::string> names, std::span<const Value> outputs, nlohmann::json &json, bool print);
 
-/// Help text of options whose value is a path for writeValues.
+/// Help text for options whose value is the path of a file that writeValues writes.
 inline constexpr const char *outputHelp =
     "Write the outputs to FILE.npz, FOLDER/, or FILE.npy for a single one (-: .npy on standard output)";
 

@@ -1,4 +1,5 @@
-// Compares the outputs and the speed of a model with other runtimes, models or packages, at one size or several.
+// The job of `lathe compare`: compares the outputs and the speed of a model with those of other runtimes, models or
+// packages, at one or several input sizes.
 #pragma once
 
 #include "jobs/Recording.h"
@@ -7,34 +8,35 @@
 namespace lathe::jobs {
 
 struct CompareJob {
-  ModelOptions model; // several --shape of an input are several sizes (jobs/Sizes.h)
+  ModelOptions model; // if --shape is given several times for an input, these are several sizes (jobs/Sizes.h)
   InputOptions inputs;
   RecordOptions record;
-  Arguments command;                       // of `lathe compare`, as the store keeps them
-  std::string with;                        // names of runtimes and files (findSides)
-  std::string batches;                     // a list (jobs/Sizes.h)
-  lab::CompareOptions compare;             // inputs, extents and bounds follow from the model
-  int maxRounds = 0;                       // of all starts; 0: no limit
-  std::optional<double> relative, maximum; // bounds; nothing: of the types of the packages
+  Arguments command;           // command line of `lathe compare` as the store records it
+  std::string with;            // names of the runtimes and files to compare with (findSides)
+  std::string batches;         // list of batch sizes (jobs/Sizes.h)
+  lab::CompareOptions compare; // inputs, extents and bounds in it are set from the model
+  int maxRounds = 0;           // limit on the rounds of all starts together; 0: no limit
+  // bounds of the differences; nothing: bounds that follow from the types in the packages
+  std::optional<double> relative, maximum;
 
-  /// How every point is measured.
+  /// Returns the settings by which every point was measured, as the store records them.
   nlohmann::json settings() const;
 };
 
-/// The comparison at one size.
+/// The result of the comparison at one input size.
 struct ComparedSize {
-  bool several = false; // sizes are compared
-  std::string inputs;   // "data 1x3x224x224"
+  bool several = false; // true: several sizes are compared
+  std::string inputs;   // the inputs and their extents: "data 1x3x224x224"
   Verification verification;
   const lab::Comparison &comparison;
-  bool finished = true; // false: a signal ends the process
-  std::string kept;     // Recording::line
+  bool finished = true; // false: a signal ended the comparison early
+  std::string kept;     // line that says where the results were stored (Recording::line)
 };
 
 nlohmann::json toJson(const ComparedSize &size, const CompareJob &job);
 
-/// Does the job: the sides run in processes of their own. `report` is called when a size is compared, or when a signal ends its
-/// comparison. Returns true if all sides agree at all sizes.
+/// Compares the sides, each in a separate process. `report` is called after each size, or when a signal ends the
+/// comparison of a size. Returns true if all sides agree at all sizes.
 bool compare(CompareJob job, const std::function<void(const ComparedSize &)> &report);
 
 } // namespace lathe::jobs

@@ -1,4 +1,4 @@
-// Compares the values inside two models that run on the same inputs.
+// Compares the values inside two models that run on the same inputs, for `lathe diff-models`.
 #pragma once
 
 #include "jobs/Inputs.h"
@@ -12,34 +12,36 @@
 
 namespace lathe::jobs {
 
-/// One of two models whose values are compared, as its file states it.
+/// One of the two models whose values are compared, as its file states it.
 struct ValueSide {
   std::string name; // name of the model in messages
   const Source &source;
-  std::map<std::string, Quantization> scales; // by node: quantisation of integers inside the model
+  // quantisation of the integers that a node computes, by the node's name
+  std::map<std::string, Quantization> scales;
 };
 
-/// A value that two models have in common, with its difference.
+/// A value that two models have in common, and how much it differs.
 struct ValueError {
-  std::string a, b; // names of the nodes that compute it
+  std::string a, b; // names of the nodes that compute the value in model A and in model B
   std::vector<int64_t> dims;
-  double relativeL2 = 0, maxDifference = 0; // difference of the two values (lab/judging/Difference.h)
-  double before = 0;                        // largest relativeL2 of its operands; 0 for inputs
-  std::string broken;                       // where NaN or infinities are in one value only; "": nowhere
+  double relativeL2 = 0, maxDifference = 0; // difference of the value in the two models (lab/judging/Difference.h)
+  double before = 0;                        // largest relativeL2 among the operands of the node; 0 for inputs
+  std::string broken;                       // place where one of the two values alone has NaN or infinity; "": nowhere
 };
 
 struct ValueDiff {
-  bool byName = true;             // true: nodes are paired by name; false: by the map of the graphs
-  std::vector<ValueError> values; // the common values, in the order of A
-  size_t onlyA = 0, onlyB = 0;    // nodes without a partner
-  /// The value after which the error has grown most, by factor and by more than `least`; null if there is none.
+  bool byName = true;             // true: nodes of the two models are paired by name; false: by comparing the graphs
+  std::vector<ValueError> values; // the values that both models have, in the order of model A
+  size_t onlyA = 0, onlyB = 0;    // number of nodes in each model without a partner in the other
+  /// Returns the value whose error has grown most compared with its operands, by factor and by more than `least`; null
+  /// if there is none.
   const ValueError *worst(double least) const;
 };
 
-/// Evaluates both models with the reference operators on the same real numbers and compares the values of nodes that have one
-/// name. Integers that have a scale count as real numbers, and a value whose channels lie elsewhere is transposed. Where
-/// fewer than two nodes have one name, `normalised` gives both graphs in a form whose nodes are mapped onto each other.
-/// Throws Error for inputs that do not fit.
+/// Evaluates both models with the reference functions on the same real numbers, and compares the values of nodes with
+/// equal names. Integers that have a scale count as real numbers. A value whose channels are on another axis is
+/// transposed. If fewer than two nodes have equal names, `normalised` returns both graphs in a form in which their
+/// nodes can be paired. Throws Error for inputs that do not fit.
 ValueDiff diffValues(const ValueSide &a, const ValueSide &b, const InputOptions &inputs,
                      const std::vector<std::string> &shapes, int threads,
                      const std::function<std::pair<Source, Source>()> &normalised);

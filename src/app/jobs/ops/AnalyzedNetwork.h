@@ -1,4 +1,4 @@
-// Facts for analyses that the rows of the store lack: the operators of a network, and the network's time.
+// Facts about a network that `lathe ops analyze` needs and the store's rows lack: its operators and its time.
 #pragma once
 
 #include "jobs/ops/OpsOptions.h"
@@ -11,13 +11,15 @@ namespace lathe::jobs {
 struct AnalyzedNetwork {
   std::vector<report::Part> parts;
   std::string command; // command that measures the operators of the network
-  std::string text;    // beginning of the problem text of the model's points, without its inputs; "" for a suite
+  // how the problem text of the model's points begins, without the model's inputs; "" for a suite
+  std::string text;
 };
 
-/// The network of --from-model or --suite; empty without them. `op` is --operator.
+/// Returns the network that --from-model or --suite names; an empty one if neither is given. `op`: value of
+/// --operator.
 AnalyzedNetwork networkOf(OpsOptions &flags, const std::string &op);
 
-/// Returns the last verified time of a model in seconds, as stored by `lathe bench`; nothing for a suite. `named` is
+/// Returns the last verified time of a model in seconds, as stored by `lathe bench`; nothing for a suite. `named`:
 /// AnalyzedNetwork::text.
 std::optional<double> benchSeconds(store::Store &store, const std::string &named, const std::string &platform,
                                    int threads);

@@ -1,4 +1,4 @@
-// The ceilings of the machine, for analyses of the store.
+// The ceilings (highest measured speeds and bandwidths) of the machine, for analyses of the store.
 #pragma once
 
 #include "lab/machine/Machine.h"
@@ -8,11 +8,12 @@
 
 namespace lathe::jobs {
 
-/// The ceilings of the platforms in a store. They are known only for this machine, and only if they have been measured.
+/// The ceilings of the platforms in a store. Only those of this machine are known, and only if they have been
+/// measured.
 class Ceilings {
 public:
   explicit Ceilings(store::Store &store) : store(store) {}
-  /// Returns the ceilings of the platform with this key; null if they are unknown.
+  /// Returns the ceilings of the platform that the store identifies by this key; null if they are unknown.
   const lab::MachineCeilings *of(const std::string &platform);
 
 private:

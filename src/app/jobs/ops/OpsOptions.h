@@ -1,4 +1,4 @@
-// What `lathe ops bench` measures: problems, providers and settings.
+// Options of `lathe ops bench`: the problems, providers and settings that it measures.
 #pragma once
 
 #include "jobs/Common.h"
@@ -17,48 +17,49 @@ struct OpsOptions {
   double minutes = 0;
   lab::OpsLabOptions bench;
 
-  /// Completes the options. Returns messages: choices made for the user (the providers, if
-  /// none is named and oneDNN is missing), and verdicts that so few starts never give.
+  /// Completes the options. Returns messages about choices made for the user (the providers, if none is named and
+  /// oneDNN is missing) and about verdicts that are impossible with so few starts.
   std::vector<std::string> finish();
   /// True if the only --suite is `list`, which lists the suites.
   bool listsSuites() const { return suites == std::vector<std::string>{"list"}; }
 
-  /// All requested problems, for every type and batch, without duplicates.
+  /// Returns all requested problems, for every requested type and batch, without duplicates.
   std::vector<lab::ListedProblem> listed() const;
-  /// All combinations of the requested numbers of threads, states of caches and layouts.
+  /// Returns all combinations of the requested numbers of threads, states of caches and layouts.
   std::vector<lab::OpsSetting> settings() const;
-  /// The requested schedules in the form of OpsColumn::schedule: "" for the default.
+  /// Returns the requested schedules in the form of OpsColumn::schedule: "" for the default schedule.
   std::vector<std::string> scheduleList() const;
   /// True if a requested schedule must be read from the store's tuning records.
   bool readsRecords() const;
-  /// The columns for an operator: the requested providers, with --via and --schedule.
+  /// Returns the columns of a table row for an operator: the requested providers, with --via and --schedule.
   std::vector<lab::OpsColumn> columns(const std::string &op) const;
-  /// Returns a command that measures the row again. `store`: the store whose records the command must read; "": the default
-  /// store.
+  /// Returns a command that measures the row again. `store`: the store whose records the command must read; "": the
+  /// default store.
   std::string repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting, const std::string &store) const;
 
 private:
-  /// A message if verdicts are impossible with --starts and --max-starts; "" if they are possible.
+  /// Returns a message if --starts and --max-starts make verdicts impossible; "" if verdicts are possible.
   std::string startsNote() const;
   /// Chooses providers if none is named. Returns a message if oneDNN is not among them, "" otherwise.
   std::string chooseProviders();
-  /// What short texts leave open, for one word of --type.
+  /// Returns the properties that short problem texts do not state, for one word of --type.
   lab::SyntaxOptions syntaxOf(const std::string &typeName) const;
-  /// The requested problems, from texts and suites, with operands of the type `typeName`, a word of --type.
+  /// Returns the problems that the options request by texts and suites, with operands of the type `typeName`, a word
+  /// of --type.
   std::vector<lab::ListedProblem> ofType(const std::string &typeName) const;
-  /// Those of `entries` that have the operator of the requested kind; all if no kind is given. Throws Error if there is
-  /// none; `source` says where the entries are from.
+  /// Returns the members of `entries` whose operator is of the requested kind, or all if no kind is requested. Throws
+  /// Error if there is none; `source` says where the entries are from.
   std::vector<lab::ListedProblem> ofKind(std::vector<lab::ListedProblem> entries, const std::string &source,
                                          const lab::SyntaxOptions &syntax) const;
 };
 
-/// True for a kind's short text; operators' own texts name their operands.
+/// True for a problem text in the short form of a kind, in which the operands are not named.
 bool isShort(const std::string &text);
 
 /// The operators of a model, as the compiler lists them.
 struct ListedModel {
   std::vector<lab::ListedProblem> problems;
-  std::string source; // source text of a package compiled from it
+  std::string source; // for a package: the text about its source model that the compiler stored in it
 };
 ListedModel listModel(const std::string &model);
 

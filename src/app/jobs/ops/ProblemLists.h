@@ -1,4 +1,4 @@
-// The lists of problems that --suite searches.
+// The lists of problems in which --suite is looked up.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace lathe::jobs {
 
-/// Returns `given` if it is not "", otherwise the lists installed with this program and the lists of the test data
-/// ($LATHE_TEST_DATA, or ../shared). Throws Error if there is none.
+/// Returns `given` if it is not "". Otherwise returns the lists installed with this program and the lists of the test
+/// data ($LATHE_TEST_DATA, or ../shared). Throws Error if there is none.
 std::vector<std::string> problemLists(const std::string &given);
 
-/// Words that shells offer for --suite: the suites of the installed lists, and `list`.
+/// Returns the words that a shell offers to complete --suite: the suites of the installed lists, and `list`.
 std::vector<std::string> offeredSuites();
 
 } // namespace lathe::jobs

@@ -26,8 +26,8 @@ struct PictureOptions {
   /// With --preprocess model: takes range, mean, deviation and order of channels from the file. Returns what the file
   /// states; without that flag nothing. Throws Error for a model that states nothing of pictures.
   PictureNotes takeFrom(const std::string &model);
-  /// Returns the flags for another model that gets the same pictures, after takeFrom: with --preprocess model what its
-  /// own file states, if it states anything of pictures.
+  /// Returns the flags for another model that gets the same pictures, after takeFrom. With --preprocess model, these
+  /// are the flags that the other model's own file states, if it states anything about pictures.
   PictureOptions forOther(const std::string &model) const;
   /// With --pixel-range auto, and neither --mean nor --std: if `port` of `model` is quantised with one scale and has 8
   /// bits, pixels become the real numbers that its elements stand for. The first such port decides. Call it for the

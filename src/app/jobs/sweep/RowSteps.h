@@ -31,8 +31,9 @@ struct RowWork {
 /// Executes one step of a row in this process and writes the results of the row.
 void doStep(const RowStep &step, const RowWork &work);
 
-/// Prepares and classifies all rows, each step in a separate process. Results that the folder already has are reused.
-/// `progress` is called with "row" or "pictures at row" and the number of the row, `afterStep` after each step.
+/// Prepares and classifies all rows of the sweep, each step in a separate process. Results that the folder already has
+/// are reused. `progress` is called with "row" or "pictures at row" and the number of the row, `afterStep` after each
+/// step.
 void prepareRows(const RowWork &work, bool classifies,
                  const std::function<void(const std::string &what, size_t row)> &progress,
                  const std::function<void()> &afterStep);

@@ -23,7 +23,7 @@ struct StartModels {
 
   /// True if there is a trained model for the kernel family of this task.
   bool serves(const tune::Task &task) const { return models.models.contains(task.family); }
-  /// The trained models as part of a sentence: "the models in FILE".
+  /// Returns a text that names the trained models, as part of a sentence: "the models in FILE".
   std::string str() const;
 };
 

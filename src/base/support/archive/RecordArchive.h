@@ -1,5 +1,5 @@
-// Archives of measurements (docs/records.md), as far as a compiler needs them: the first line, and the tuning records by
-// their task. store/Archive.h reads and writes all records.
+// Reads what a compiler needs of an archive of measurements (docs/records.md): the first line, and the tuning records
+// by their task. store/Archive.h reads and writes all records.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@
 
 namespace lathe {
 
-/// XXH3-128 of all bytes given, in order, as 32 hexadecimal digits. The hash finds damage and
+/// Computes the hash XXH3-128 of all bytes given, in order, as 32 hexadecimal digits. The hash finds damage and
 /// duplicates; it is not cryptographic.
 class ContentHasher {
 public:
@@ -32,27 +32,27 @@ std::string contentKey(std::string_view bytes);
 /// documents nested deeper than 64 levels, because code that walks documents is recursive.
 nlohmann::json parseDocument(std::string_view text);
 
-// Key of the first line, which counts the records; each other line is one record: {"point": {...}}.
+// Key in the first line of an archive, which counts the records. Each other line is one record: {"point": {...}}.
 constexpr const char *archiveKey = "lathe_store";
-// Format 2 has tasks, and tuning records with all of their fields. Format 3 has labels; an archive without labels has
-// format 2, which older versions can read.
+// Versions of the archive format. Format 2 has tasks, and tuning records with all of their fields. Format 3 has
+// labels; an archive without labels is written in format 2, which older versions can read.
 constexpr int64_t formatOfTasks = 2, archiveFormat = 3;
 
-/// Returns what the first line of the archive `path` says. Throws Error if `line` is not the first line of an archive, or
-/// if its format is newer than archiveFormat.
+/// Returns what the first line `line` of the archive `path` says. Throws Error if `line` is not the first line of an
+/// archive, or if its format is newer than archiveFormat.
 nlohmann::json archiveManifest(const std::string &path, const std::optional<std::string> &line);
 
-/// The tuning records of an uncompressed archive, found by the text of their task. Checks the hash of the whole file,
-/// but parses no record.
+/// The tuning records of an uncompressed archive, found by the text of their tuning task. Checks the hash of the whole
+/// file, but parses no record.
 class RecordArchive {
 public:
-  /// Throws Error for a file that is damaged, of a newer format or not an archive, and for two records with the same
-  /// task.
+  /// Reads an archive. Throws Error for a file that is damaged, of a newer format or not an archive, and for two
+  /// records with the same task.
   explicit RecordArchive(const std::string &path);
   RecordArchive(RecordArchive &&) = default;
   RecordArchive &operator=(RecordArchive &&) = default;
-  RecordArchive(const RecordArchive &) = delete; // `lines` points into `text`
-  /// Returns the line of the task, {"tuning": {...}}, or nothing.
+  RecordArchive(const RecordArchive &) = delete; // not copyable, because `lines` points into `text`
+  /// Returns the line with the tuning record of a task, {"tuning": {...}}, or nothing if there is none.
   std::optional<std::string_view> line(const std::string &task) const;
   size_t size() const { return lines.size(); }
 
@@ -60,11 +60,13 @@ public:
 
 private:
   std::vector<char> text;
-  std::unordered_map<std::string_view, std::string_view> lines; // of `text`, by task as in JSON
+  // lines of `text`, by the task as it is written in JSON
+  std::unordered_map<std::string_view, std::string_view> lines;
 };
 
-/// The task of the same kernel with extent 1 instead of open extents (`?`). Nothing if no extent is open, or if an open
-/// one is the height or width of a convolution (`?56`), on which its code depends.
+/// Returns the task of the same kernel with extent 1 instead of open extents (`?`). Returns nothing if no extent is
+/// open, or if an open extent is the height or width of a convolution (`?56`), because the kernel's code depends on
+/// it.
 std::optional<std::string> withoutOpenExtents(const std::string &task);
 
 } // namespace lathe

@@ -70,8 +70,8 @@ public:
   Value tanh(Value x);
   Value sigmoid(Value x);
   Value erf(Value x);
-  /// erf with half the operations, for callers that add 1 to it (gelu). The error is at most 2.5e-7; from 3.85 on the
-  /// result is exactly 1.
+  /// Emits the error function erf in half as many operations as usual, for callers that add 1 to it (gelu). The error
+  /// is at most 2.5e-7; from 3.85 on the result is exactly 1.
   Value erfBrief(Value x);
   Value pow(Value x, Value y);
   Value sin(Value x);

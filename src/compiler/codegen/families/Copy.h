@@ -43,7 +43,7 @@ void copyRun(KernelHarness &h, const KernelTensor &from, mlir::Value fromOffset,
 void fillRun(KernelHarness &h, mlir::Value value, const KernelTensor &to, mlir::Value toOffset, mlir::Value count,
              int64_t lanes);
 
-/// The unsigned integer type with the width of `type`.
+/// Returns the unsigned integer type that is as wide as `type`.
 ElementType rawType(ElementType type);
 
 } // namespace lathe

@@ -28,7 +28,8 @@ public:
   OpenTaps(const ResizeAttrs &attrs, Dim in, Dim out, double scale, const KernelTensor *scales, int64_t axis, Dim place,
            int64_t lanes);
 
-  /// The number of taps per position; 0 if it is known only at run time, because antialias depends on the scale.
+  /// Returns the number of input elements (taps) that contribute to an output position; 0 if it is known only at run
+  /// time, because antialias depends on the scale.
   int64_t count() const { return fixed; }
   /// Place of the first byte after the table of taps in scratch.
   Dim end() const { return weightsPlace + capacity * padded * 4; }

@@ -72,7 +72,7 @@ struct ContractionFormat {
   ElementType leftUnit() const { return left == ElementType::invalid ? unit : left; }
   int64_t unitBytes() const { return bitWidth(unit) / 8; }
   int64_t elementBytes() const { return bitWidth(element) / 8; }
-  /// Number of bytes of a unit for each of its reduction steps.
+  /// Returns the bytes of one unit divided by the number of its reduction steps.
   double bytesPerStep() const { return double(unitBytes()) / double(group); }
   /// Number of units for `extent` reduction steps.
   int64_t unitsOf(int64_t extent) const { return (extent + group - 1) / group; }

@@ -1,4 +1,4 @@
-// Caches of one core and their bandwidths, the facts of the machine by which priors choose.
+// Caches of one core and their bandwidths, by which the hand-written rules choose schedules.
 #pragma once
 
 #include "codegen/target/Target.h"
@@ -10,10 +10,11 @@ struct Caches {
   /// Bytes per cycle that one core reads from the second level and from memory. A third level counts as memory, because
   /// the weights of a network exceed it.
   double fromSecond, fromMemory;
-  /// Cost of a prefetched byte as a share of the wait for a byte; multiplications hide the rest of the wait.
+  /// Cost of a byte that was prefetched, as a share of the cost of waiting for a byte. Multiplications hide the rest
+  /// of the wait.
   double aheadCosts;
 
-  /// Cycles to read `bytes` bytes again. Bytes that the second level cannot hold come from memory.
+  /// Returns the cycles for reading `bytes` bytes again. Bytes that the second level cannot hold come from memory.
   double read(double bytes) const {
     double near = bytes < secondLevel ? bytes : secondLevel;
     return near / fromSecond + (bytes - near) / fromMemory;

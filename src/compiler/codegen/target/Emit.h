@@ -20,9 +20,9 @@ std::vector<char> emitObject(mlir::ModuleOp module, const Target &target);
 /// Returns the text of a module at a stage of the lowering, for `--emit`.
 std::string emitText(mlir::ModuleOp module, const Target &target, EmitStage stage);
 
-/// Code of several objects, linked so that it runs at any address. `entries[i]` is the offset of the symbol `kernel` of
-/// objects[i]. linkImage throws Error if an object imports a symbol or needs a relocation that cannot be resolved in
-/// the image.
+/// Code of several objects, linked so that it runs at any address. `entries[i]`: offset of the symbol `kernel` of
+/// objects[i] in `bytes`. linkImage throws Error if an object imports a symbol or needs a relocation that cannot be
+/// resolved inside the image.
 struct CodeImage {
   std::vector<char> bytes;
   std::vector<uint64_t> entries;

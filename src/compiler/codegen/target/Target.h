@@ -1,4 +1,4 @@
-// The target of code generation.
+// The target of code generation: architecture, CPU and its features.
 #pragma once
 
 #include "machine/MachineFacts.h"
@@ -21,22 +21,24 @@ struct Target {
   unsigned vectorRegisters = 16;     // number of registers of that width
   bool chosenVectorBits =
       false; // vectorBits was chosen by "vector-width" and may differ from the CPU's; LLVM splits wider vectors
-  MachineFacts machine; // facts for priors: caches and rates
+  MachineFacts machine; // facts for the hand-written rules: caches and rates
   DeviceKind device = DeviceKind::host;
 
   bool has(const std::string &feature) const;
   /// Number of elements of `bits` bits in one vector register.
   unsigned lanes(unsigned bits = 32) const { return vectorBits / bits; }
-  /// Element types for which kernels support blocked values; values of other types stay row-major.
+  /// Returns the element types for which kernels support values with blocked channels; values of other types stay
+  /// row-major.
   static std::span<const ElementType> blockedTypes();
-  /// Number of channels in a block, for values of one of these types. For f32: the lanes of one vector.
+  /// Returns the number of channels in a block, for values of a type in blockedTypes(). For f32: the lanes of one
+  /// vector.
   unsigned channelBlock(ElementType type = ElementType::f32) const;
-  /// Number of vector multiply-add instructions that start per cycle.
+  /// Returns the number of vector multiply-add instructions that start per cycle.
   double fmaPerCycle() const;
-  /// Architecture and CPU: "x86_64 znver5".
+  /// Returns the architecture and the CPU as text: "x86_64 znver5".
   std::string str() const;
-  /// Part of the keys of caches and tuning records: architecture, CPU, features, sizes and sharing of caches. Rates are
-  /// not part of it.
+  /// Returns the part that the target has in the keys of caches and tuning records: architecture, CPU, features, sizes
+  /// and sharing of caches. Rates are not part of it.
   std::string key() const;
 
   /// Parses a target: "native", an LLVM CPU name ("x86-64-v3", "znver4"), a triple with options
@@ -44,8 +46,9 @@ struct Target {
   /// "vector-width=BITS" (128, 256, 512) selects other vectors than the widest of the CPU, so that code laid out for
   /// AVX-512 runs without it. "machine" means the CPU and features of `given`. Throws Error with the valid forms.
   ///
-  /// `given` has the facts of --machine and must have the same architecture. Without it, a native target has the facts
-  /// of this machine (machine/System.h), and any other target has the facts that the table has for its CPU.
+  /// `given` has the facts from --machine and must have the same architecture. Without `given`, a native target has
+  /// the facts of this machine (machine/System.h). Any other target has the facts that the table of machines lists for
+  /// its CPU.
   static Target parse(const std::string &text, const MachineFacts *given = nullptr);
 };
 

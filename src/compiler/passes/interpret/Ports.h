@@ -1,4 +1,4 @@
-// The ports of a model, in the form that packages have.
+// The inputs and outputs (ports) of a model in the form that packages have.
 #pragma once
 
 #include "ir/SymbolicShapes.h"
@@ -10,9 +10,9 @@
 
 namespace lathe {
 
-/// The inputs of @main.
+/// Returns the inputs of the function @main.
 std::vector<runtime::Port> inputPorts(mlir::ModuleOp module);
-/// The outputs of `main`. `shapes` are the shapes of the function's values.
+/// Returns the outputs of the function `main`. `shapes`: shapes of the function's values.
 std::vector<runtime::Port> outputPorts(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes);
 
 } // namespace lathe

@@ -64,7 +64,7 @@ public:
   /// own cost is exact, while the costs of other layouts may be overestimated (see the .cpp file).
   Layouts solve(const LayoutPrices &prices, const Layouts *kept = nullptr) const;
 
-  /// True if `layouts` require a conversion of `value` in this direction.
+  /// True if `layouts` require a conversion of `value`, to blocks (`toBlocked`) or to row-major.
   bool converts(const Layouts &layouts, const LayoutValue &value, bool toBlocked) const;
 
 private:

@@ -1,4 +1,5 @@
-// Folds y = scale[c] * x + shift[c] per channel into the weights of a neighbouring contraction.
+// Folds a per-channel scale and shift, y = scale[c] * x + shift[c], into the weights of a neighbouring convolution or
+// matrix product.
 #pragma once
 
 #include "mlir/IR/Operation.h"

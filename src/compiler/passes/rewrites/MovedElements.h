@@ -1,4 +1,4 @@
-// Where the elements of small tensors come from, through operators that only move them.
+// Finds where the elements of small tensors come from, through operators that only move elements.
 #pragma once
 
 #include "passes/Rewrite.h"
@@ -16,9 +16,9 @@ struct MovedElement {
 /// Returns nothing for tensors of open extents or of more than maxContents elements.
 std::optional<std::vector<MovedElement>> movedElements(mlir::Value value);
 
-/// The value of an integer element as an extent, if `shapes` or a constant determines it.
+/// Returns the value of an integer element as an extent; nothing if neither `shapes` nor a constant determines it.
 std::optional<Dim> contentOf(const MovedElement &element, const nn::SymbolicShapes &shapes);
-/// The value of the element as a double, if its source is a constant.
+/// Returns the value of the element as a double; nothing if its source is not a constant.
 std::optional<double> constantOf(const MovedElement &element);
 
 } // namespace lathe

@@ -34,7 +34,8 @@ RunnerPort portOf(const std::string &name, const Tensor &tensor);
 /// Returns a copy of `tensor` whose axis i is the axis permutation[i] of `tensor`.
 Tensor transposed(const Tensor &tensor, const std::vector<size_t> &permutation);
 
-/// A port as text, "data f32 1x3x224x224"; several ports are separated by commas.
+/// Returns an input or output (port) of a model as text, "data f32 1x3x224x224"; several ports are separated by
+/// commas.
 std::string portText(const RunnerPort &port);
 std::string portsText(const std::vector<RunnerPort> &ports);
 /// The extents of a port as text, "1x3x224x224"; "scalar" for a port without axes.

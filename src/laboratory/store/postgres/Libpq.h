@@ -8,7 +8,7 @@
 
 namespace lathe::store {
 
-// The functions of libpq that the store uses.
+// Pointers to the functions of libpq, the client library of PostgreSQL, that the store uses.
 #define LATHE_LIBPQ(F)                                                                                                 \
   F(clear)                                                                                                             \
   F(cmdStatus)                                                                                                         \

@@ -1,4 +1,5 @@
-// Uses measurements of other tasks in a store: models from which searchers start.
+// Learned cost models from which the search for a task's schedule starts, trained on a store's measurements of other
+// tasks.
 #pragma once
 
 #include "store/Store.h"
@@ -10,8 +11,8 @@ namespace lathe::tune {
 
 class Knowledge {
 public:
-  /// The models start from the models of `start`, which were trained elsewhere. For a family without measurements,
-  /// `modelFor` returns the model of `start`.
+  /// Makes the models start from those of `start`, which were trained elsewhere. For a family of kernels without
+  /// measurements, `modelFor` returns the model of `start`.
   explicit Knowledge(TrainedModels start = {}) : start(std::move(start)) {}
 
   /// Reads the measurements in the store for the kernel families of the tasks. `here`: the target of the tasks on the
@@ -20,7 +21,7 @@ public:
   void read(store::Store &store, const Target &here, const std::string &platform, const std::vector<TaskToTune> &tasks,
             const ModelKind &kind, uint64_t seed);
 
-  /// The model from which the searcher of a task starts; null if nothing is known of other tasks.
+  /// Returns the model from which the searcher of a task starts; null if nothing is known about other tasks.
   std::shared_ptr<const LearnedModel> modelFor(const Task &task);
 
   size_t tasks() const; // number of tasks in the store; a task counts once for each platform
@@ -34,7 +35,7 @@ private:
   std::shared_ptr<const LearnedModel> startOf(const std::string &family) const;
 };
 
-/// Trains a model of each kernel family on the measurements in the store.
+/// Trains a model for each kernel family on the measurements in the store.
 TrainedModels trainModels(store::Store &store, const Target &here, const std::string &platform, const ModelKind &kind,
                           uint64_t seed);
 

@@ -1,4 +1,4 @@
-// The measured schedules of the store with the facts of their kernels, as training data for learned cost models.
+// The store's measured schedules with facts about their kernels, as training data for learned cost models.
 #pragma once
 
 #include "codegen/Task.h"
@@ -17,16 +17,16 @@ public:
   MeasuredTasks(store::Store &store, Target here, std::string platform)
       : store(store), here(std::move(here)), platform(std::move(platform)) {}
 
-  /// Reads the measurements of searches for the tasks of a family ("": of all families), without facts. Leaves out
-  /// tasks without a kernel, and tasks of other versions. The group of each is `groupOf`: times are comparable only
-  /// within one task and platform.
+  /// Reads the measurements of searches for the tasks of a kernel family ("": of all families), without facts about
+  /// the kernels. Leaves out tasks without a kernel and tasks of other versions. The group of each measurement is
+  /// `groupOf`: times are comparable only within one task and platform.
   std::vector<MeasuredTask> read(const std::string &family);
-  /// Adds the facts to tasks that `read` has returned. Removes schedules that are no longer legal, and tasks that this
-  /// version or its targets do not know.
+  /// Adds the facts about kernels to tasks that `read` has returned. Removes schedules that are no longer legal, and
+  /// tasks that this version of the compiler or its targets do not know.
   void addFacts(std::vector<MeasuredTask> &tasks);
 
   static std::string groupOf(const std::string &task, const std::string &platform) { return task + "\n" + platform; }
-  /// The part of a task's text that is equal for all numbers of threads and all machines (TaskParts::kernel).
+  /// Returns the part of a task's text that is equal for all numbers of threads and all machines (TaskParts::kernel).
   const std::string &kernelOf(const MeasuredTask &task) const { return origins.at(task.group).parts.kernel; }
 
 private:
@@ -40,12 +40,12 @@ private:
   Target here;
   std::string platform;
   std::map<std::string, Origin> origins; // origin of each measured task, by its group
-  // Targets of other machines, by Target::key and experiment.
+  // Targets of other machines, by the key of the target (Target::key) and the experiment.
   std::map<std::pair<std::string, std::string>, std::optional<Target>> elsewhere;
 
   std::shared_ptr<const KernelFacts> factsOf(mlir::MLIRContext &context, const Origin &origin);
-  /// The target that the task was measured on. Null if the machine of its experiment gives no target with the task's
-  /// key.
+  /// Returns the target on which the task was measured; null if the machine recorded in its experiment gives no target
+  /// with the task's key.
   const Target *targetOf(const Origin &origin);
   std::optional<Target> targetElsewhere(const std::string &key, const std::string &experiment);
 };

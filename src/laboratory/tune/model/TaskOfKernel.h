@@ -1,4 +1,4 @@
-// Kernels of models as tasks to tune.
+// Makes tuning tasks from the kernels of models.
 #pragma once
 
 #include "compile/KernelTasks.h"
@@ -6,8 +6,8 @@
 
 namespace lathe::tune {
 
-/// Makes the task of a kernel. Declines a kernel without a schedule. `kernel.facts` must outlive the result. `clockGhz`
-/// converts predicted cycles to seconds.
+/// Makes the tuning task of a kernel. Declines a kernel without a schedule. `kernel.facts` must outlive the result.
+/// `clockGhz` (clock rate) converts predicted cycles to seconds.
 Outcome<TaskToTune> taskToTune(const KernelTask &kernel, double clockGhz);
 
 } // namespace lathe::tune

@@ -15,7 +15,7 @@ GraphRecord graphOf(const file::GraphDef &graph, const Library *library);
 void addFunctions(Library &library, const file::GraphDef &graph);
 /// Removes the result number 0 from the name of a tensor: turns "node:0" into "node".
 std::string tensorName(std::string name);
-/// Makes the record of an input whose type and shape a message states.
+/// Makes the record of an input of a graph, whose type and shape are stated in a TensorFlow message.
 ValueRecord valueOf(const std::string &name, int32_t type, const file::TensorShapeProto *shape);
 
 /// Reads the graph of a SavedModel's signature, with its variables (SavedModel.cpp). `library` holds the functions.

@@ -102,7 +102,7 @@ void importWideSigmoid(Operator &op);
 /// Imports all other functions of one i16 operand, besides the logistic function and the hyperbolic tangent.
 void importWideUnary(Operator &op);
 
-// Functions that add the importers of one source file to the table.
+// Functions that add the importers of the operators in one source file to the table of all importers.
 void addQuantizedElementwise(Importers &table); // QuantizedElementwise.cpp: operators with two operands
 void addQuantizedUnary(Importers &table);       // QuantizedUnary.cpp: operators with one operand, by tables
 void addQuantizedRows(Importers &table);        // QuantizedRows.cpp: softmax, normalisation, means, sums

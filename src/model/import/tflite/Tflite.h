@@ -99,7 +99,7 @@ mlir::Value activate(Node &node, mlir::Value x, Activation activation);
 
 /// Returns `window` with the pads that `padding` means for `x`, the operand with channels last.
 Window padded(Node &node, mlir::Value x, file::Padding padding, Window window);
-/// A TFLite convolution in the form of nn: weights with output channels first (O x C/group x kernel).
+/// A TFLite convolution in the form of the nn dialect: weights with output channels first (O x C/group x kernel).
 struct Convolution {
   mlir::Value x, w; // operands of the convolution, with channels first
   Window window;

@@ -29,7 +29,8 @@ struct GraphDiff {
     Nodes nodes;
     std::string name, a, b; // name "operator": different operators in one place
   };
-  /// An operand of two partners whose sources are not partners, although both have partners or are ports.
+  /// An operand that two paired nodes (partners) get from different sources: the sources are not partners of each
+  /// other, although each of them has a partner or is a port.
   struct Connection {
     Nodes nodes;
     std::string operand, a, b; // names of the sources; "nothing" for a missing operand

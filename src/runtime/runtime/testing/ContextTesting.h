@@ -23,7 +23,7 @@ inline Tensor ramp(int64_t count, float first = 0) {
     tensor.as<float>()[i] = first + static_cast<float>(i);
   return tensor;
 }
-/// The expected result of TestPlan::waves with `stages` stages over `width` units.
+/// Returns the expected result of TestPlan::waves with `stages` stages over `width` units.
 inline std::vector<int64_t> wavesAfter(int stages, size_t width) {
   std::vector<int64_t> numbers(width);
   std::iota(numbers.begin(), numbers.end(), 0);
@@ -35,7 +35,7 @@ inline std::vector<int64_t> wavesAfter(int stages, size_t width) {
   return numbers;
 }
 
-/// Base class for tests of contexts whose plans may call the references of TestPlan.h.
+/// Base class for tests of contexts whose plans may call the reference functions of TestPlan.h.
 class WithTestReferences : public ::testing::Test {
 protected:
   void SetUp() override { useTestReferences(); }

@@ -17,7 +17,7 @@ namespace lathe::runtime::testing {
 enum class TestKernel { add, half, rowsum, units, waves, table, relay };
 inline constexpr size_t testKernels = 7;
 
-/// Builds one plan. Add values first, then instructions. Extents are texts ("N", "4").
+/// Builds one plan. Values must be added before instructions. Extents are texts ("N", "4").
 class TestPlan {
 public:
   using Dims = std::vector<std::string>;
@@ -34,7 +34,7 @@ public:
   }
   uint32_t constant(const std::string &name, const Dims &dims, ElementType type, std::vector<char> bytes);
 
-  /// Add calls of the kernels to block `block`.
+  /// These functions add calls of the kernels to block `block` of the plan.
   void add(uint32_t a, uint32_t b, uint32_t out, const std::string &elements, size_t block = 0);
   void half(uint32_t x, uint32_t out, const std::string &elements, size_t block = 0);
   void rowsum(uint32_t x, uint32_t out, const std::string &rows, const std::string &columns, size_t block = 0);
@@ -43,7 +43,7 @@ public:
   void table(uint32_t out, const std::string &count, size_t block = 0);
   /// Sets the costs of image loops: memory levels as (bytes, cycles per byte), and the cycles of a call.
   void imageCosts(const std::vector<std::pair<double, double>> &levels, double callCycles);
-  /// Adds a call of `kernel`, a function of this process.
+  /// Adds a call of `kernel`, a function of this process, to the plan.
   void relay(LatheKernel kernel, std::vector<uint32_t> buffers, const std::string &width, const std::string &units,
              const std::string &scratch = "0");
   void reference(const std::string &op, std::vector<int32_t> inputs, std::vector<uint32_t> outputs, size_t block = 0);
@@ -67,16 +67,16 @@ private:
             const std::string &scratch, size_t block);
 };
 
-/// A plan with inputs "trips" (i64) and "x" (f32, 2): a loop adds 1 to x in each of `trips` iterations, and the sum is
-/// halved after the loop. Instruction 0 is the loop, 1 the addition, 2 the division.
+/// Makes a plan with inputs "trips" (i64) and "x" (f32, 2): a loop adds 1 to x in each of `trips` iterations, and the
+/// sum is halved after the loop. Instruction 0 is the loop, 1 the addition, 2 the division.
 TestPlan counting();
 
-/// The code section with the kernels of testing/Kernels.c.
+/// Returns the code section with the kernels of testing/Kernels.c.
 package::CodeSection testCode(size_t copies = 1);
 
-/// Registers the references of the tests: "negate" (floats), "nonnegative" (the elements >= 0;
-/// data-dependent extents), "append" (concatenates two vectors), "increment" and "less" (i64
-/// scalars), "upper" (strings), "fail".
+/// Registers the reference functions of the tests: "negate" (floats), "nonnegative" (returns the elements >= 0;
+/// data-dependent extents), "append" (concatenates two vectors), "increment" and "less" (i64 scalars), "upper"
+/// (strings), "fail".
 void useTestReferences();
 
 } // namespace lathe::runtime::testing

@@ -5,10 +5,10 @@
 
 namespace lathe::cli {
 
-/// Describes the rows: number of points, problems, providers, platforms and dates.
+/// Returns a text about the rows of a store: number of points, problems, providers, platforms and dates.
 std::string storeSummary(const std::string &path, const std::vector<report::Row> &rows);
 
-// One line with the main figures of an analysis.
+// These functions return one line with the main figures of an analysis.
 std::string summaryOf(const std::vector<report::RooflineShare> &shares);
 std::string summaryOf(const std::vector<report::Counted> &counted);
 std::string summaryOf(const report::Speedups &speedups);

@@ -1,4 +1,4 @@
-// Tables of the analyses (report/).
+// Tables that show the analyses of src/laboratory/report as text.
 #pragma once
 
 #include "report/Account.h"
@@ -18,7 +18,7 @@
 
 namespace lathe::cli {
 
-/// The tables below have at most `style.rows` rows.
+/// These functions return a table as text, with at most `style.rows` rows.
 std::string rooflineText(const std::vector<report::RooflineShare> &shares, const TableStyle &style);
 std::string speedupText(const report::Speedups &speedups, const std::string &baseline, const TableStyle &style);
 std::string countedText(const std::vector<report::Counted> &counted, const TableStyle &style);
@@ -30,7 +30,7 @@ std::string accountText(const std::vector<report::Account> &accounts, const Tabl
 std::string convTableText(const std::vector<report::ConvTable> &tables, const TableStyle &style);
 std::string correlationText(const std::vector<report::Correlation> &correlations, const TableStyle &style);
 std::string turningText(const std::vector<report::Turning> &turnings, const TableStyle &style);
-/// Table of the differences of two sets of measurements; with `all` also of equal points.
+/// Returns a table of the differences between two sets of measurements; `all`: also of points that are equal in both.
 std::string diffText(const report::Diff &diff, bool all, const TableStyle &style);
 
 } // namespace lathe::cli

@@ -1,4 +1,4 @@
-// Import of files into a store, for the verbs `store` and `records`.
+// Imports files into a store, for the verbs `lathe store` and `lathe records`.
 #pragma once
 
 #include "cli/flags/Options.h"

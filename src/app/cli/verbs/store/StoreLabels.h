@@ -1,4 +1,5 @@
-// `lathe store tag`, `note` and `name`: labels on experiments, platforms and problems (docs/store.md).
+// The verbs `lathe store tag`, `note` and `name`, which set labels on experiments, platforms and problems
+// (docs/store.md).
 #pragma once
 
 #include "cli/flags/Options.h"
@@ -14,7 +15,7 @@ int storeTag(const Arguments &arguments);
 int storeNote(const Arguments &arguments);
 int storeName(const Arguments &arguments);
 
-/// "name #tag #tag: note", what there is of it; "" without labels.
+/// Returns the labels as text, "name #tag #tag: note", without the parts that are not set; "" without labels.
 std::string labelText(const store::Labels &labels);
 
 } // namespace lathe::cli

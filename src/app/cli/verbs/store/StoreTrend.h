@@ -1,4 +1,4 @@
-// `lathe store trend`: times over dates and commits.
+// The verb `lathe store trend`, which shows how measured times change over dates and commits.
 #pragma once
 
 #include "cli/flags/Options.h"

@@ -1,4 +1,4 @@
-// Generates the loops of `lanewise`, which `separable` uses, too.
+// Generates the loops of the algorithm `lanewise`, which the algorithm `separable` also uses.
 #pragma once
 
 #include "codegen/contraction/common/Contraction.h"
@@ -7,14 +7,16 @@
 
 namespace lathe {
 
-/// What the loops over static and over open spatial extents share: the code for a block of channels, a lane each.
+/// Code for a block of channels, one channel in each vector lane. The loops over static and over open spatial extents
+/// share it.
 class LanewiseCode {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
 
 protected:
-  /// By kernel column: positions [first, second) of a tile that find the tap inside.
+  /// For each column of the convolution's kernel: the positions [first, second) of a tile at which this column reads
+  /// inside the input.
   using Reach = std::vector<std::pair<int64_t, int64_t>>;
 
   LanewiseCode(KernelBuilder &k, const LanewisePlan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
@@ -28,16 +30,17 @@ protected:
   const Epilogue &epilogue;
   const RunTimeDims &dims;
   bool paddedBias, wholeVectors;
-  Value inPlane, outColumns; // extents, set by the generator
+  Value inPlane, outColumns; // extents of the input plane and number of output columns; the generator sets them
   Value image, block, firstRow, lastRow;
-  Value zeroPoint; // of bytes; null: 0
+  Value zeroPoint; // zero point of inputs of 8 bits; null: 0
   int64_t validChannels = 0;
-  Values laneChannels; // gathered: the first channel of each lane's group
+  Values laneChannels; // for gathered elements: the first channel of each lane's group
 
   Value value(const Dim &dim) const { return dims.value(k, dim); }
-  /// All lanes read the same elements. Static convolutions of one group are for other algorithms.
+  /// True if all lanes read the same input elements. Static convolutions of one group use other algorithms.
   bool oneGroup() const { return conv.open && conv.groups == 1; }
-  /// Calls `rows` for a block of `validChannels` channels: the last block may have fewer.
+  /// Calls `rows` to emit code for a block of `validChannels` channels. The last block may have fewer channels than
+  /// the others.
   void emitBlock(const std::function<void()> &rows);
   Values initial(int64_t width);
   Value converted(Value vector) { return units::operand(k, plan.format, vector, conv.inputType, zeroPoint); }
@@ -47,11 +50,11 @@ protected:
   Value multiplyAdd(Value x, Value y, Value z);
   Values tapsOfRow(const Reach &reach, Values acc, Value start, Value weightRow,
                    const std::function<Value(Value offset, int64_t channel)> &load);
-  /// Stores a tile of a row, in `sink` if it is given.
+  /// Emits code that stores a tile of one row, through `sink` if it is given.
   void finish(int64_t width, Value row, Value column, mlir::ValueRange acc, const Epilogue::Sink &sink = {});
 };
 
-/// Results go to `sink` if it is given, else to the results of the kernel.
+/// Generates the kernel of a convolution. Results go to `sink` if it is given, otherwise to the results of the kernel.
 class LanewiseGenerator : LanewiseCode {
 public:
   LanewiseGenerator(KernelBuilder &k, const LanewisePlan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
@@ -61,15 +64,16 @@ public:
     outColumns = value(conv.outExtent(2));
   }
 
-  /// Emits the work items [begin, end) of the kernel: (image, block, chunk of rows).
+  /// Emits the work items [begin, end) of the kernel. A work item is one chunk of rows in one block of channels of one
+  /// image.
   void emit();
-  /// Emits the rows [first, last) of one block of an image.
+  /// Emits the rows [first, last) of one block of channels of an image.
   void emitRows(Value image, Value block, Value first, Value last);
 
 private:
   Epilogue::Sink sink;
-  Value correction; // units::correction(), of joined columns
-  Value outside;    // of joined columns: what stands for bytes outside of the input
+  Value correction; // for joined columns: the value of units::correction()
+  Value outside;    // for joined columns: the value used for bytes outside of the input
 
   void emitTile(const TileClass &tile, Value row, Value column);
   Value loadBlock(Value offset);
@@ -79,7 +83,7 @@ private:
   Values taps(const TileClass &tile, mlir::ValueRange accumulators, Value inRow, Value weightRow, Value inColumn);
 };
 
-/// Generates the kernel of a plan with open spatial extents.
+/// Generates the kernel for a plan with open spatial extents.
 GeneratedKernel openLanewiseKernel(const ContractionProblem &problem, const LanewisePlan &plan,
                                    const Schedule &schedule);
 

@@ -1,4 +1,5 @@
-// The plan of a schedule of `lanewise`; `separable` computes its first convolution with it.
+// Plan of a convolution by the algorithm `lanewise`: the sizes that follow from a schedule. The algorithm `separable`
+// computes its first convolution with such a plan.
 #pragma once
 
 #include "codegen/contraction/common/ContractionFacts.h"
@@ -12,7 +13,7 @@ enum class Lanes { same, permuted, gathered };
 
 struct LanewisePlan {
   ConvGeometry conv;
-  /// Format of products: a format of bytes if the type of the input differs from the type of the sums.
+  /// Format in which products are computed; a format of bytes if the input has another type than the sums.
   ContractionFormat format;
   int64_t lanes, px, rows;
   Lanes access;
@@ -23,24 +24,25 @@ struct LanewisePlan {
   int64_t blocks() const { return (channels() + lanes - 1) / lanes; }
   int64_t allRows() const { return conv.out[0] * conv.out[1]; }
   int64_t chunks() const { return (allRows() + rows - 1) / rows; }
-  /// Number of vectors of weights in one kernel row, and distance between the weights of two blocks of channels. Joined
-  /// columns fill whole units: missing columns come before the first one.
+  /// rowVectors: number of vectors of weights in one kernel row. blockStride: distance between the weights of two
+  /// blocks of channels. Joined columns fill whole units: missing columns come before the first one.
   int64_t rowVectors() const { return joined ? format.unitsOf(conv.kernel[2]) : conv.kernel[2] * conv.inChannels; }
   int64_t blockStride() const { return conv.kernel[0] * conv.kernel[1] * rowVectors() * lanes; }
-  /// For joined columns: where the sums of each kernel row follow the packed weights, in the order [block][row][lane].
+  /// For joined columns: offset of the sums of each kernel row, which follow the packed weights in the order
+  /// [block][row][lane].
   int64_t sumsAt() const { return blocks() * blockStride(); }
   bool convertsBytes() const { return conv.inputType != conv.type; }
 };
 
-/// Makes the plan. Throws Illegal for an illegal schedule.
+/// Makes the plan for a schedule of `lanewise`. Throws Illegal for an illegal schedule.
 LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, const Schedule &schedule);
 
-/// True for convolutions that only `lanewise` computes well: of groups that are narrower than a block or do not end where
-/// blocks do, and of open volumes.
+/// True for convolutions that only `lanewise` computes well: those with open volumes, and those whose groups are
+/// narrower than a block of channels or do not end at the end of a block.
 bool needsLanewise(const Target &target, const ConvGeometry &conv);
 Schedule lanewisePrior(const KernelFacts &facts, const ConvGeometry &conv);
 
-/// Cycles of all results of one image.
+/// Returns the predicted cycles for all results of one image.
 double lanewiseCycles(const Target &target, const LanewisePlan &plan, double operators);
 
 Prediction predict(const ContractionFacts &facts, const LanewisePlan &plan);

@@ -72,8 +72,8 @@ WinogradPlan makeWinogradPlan(const KernelFacts &facts, const ConvGeometry &conv
 /// The prior's schedule of `winograd` for a convolution; nothing if `direct` is predicted to be faster or `winograd`
 /// does not apply.
 std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeometry &conv);
-/// The schedule of `winograd` in f32 with the lowest predicted cost, with `m` outputs per tile and axis (nothing: any
-/// of 2, 4, 6), also where `direct` is predicted to be faster. Throws Illegal if no schedule is legal.
+/// Returns the schedule of `winograd` in f32 with the lowest predicted cost, even if `direct` is predicted to be
+/// faster. `m`: outputs per tile and axis (nothing: any of 2, 4, 6). Throws Illegal if no schedule is legal.
 Schedule winogradPriorOf(const KernelFacts &facts, const ConvGeometry &conv, std::optional<int64_t> m);
 
 Prediction predict(const ContractionFacts &facts, const WinogradPlan &plan);

@@ -1,4 +1,5 @@
-// Common code of problems prepared with oneDNN 2. There is one file per group of operators; Main.cpp has the table.
+// Code that all problems prepared with oneDNN 2 share. There is one file per group of operators; Main.cpp has the
+// table of them.
 #pragma once
 
 #include "lab/providers/Provider.h"
@@ -21,7 +22,7 @@ public:
   const Problem &problem;
   const ProblemInputs &inputs; // values of the operands, row-major
   const std::string &variant;
-  const ActivationLayout layout; // layout of the request, or of the variant
+  const ActivationLayout layout; // layout of activations that the request or the variant names
   const std::vector<ProblemOperand> results;
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
@@ -33,20 +34,20 @@ public:
   dnnl::primitive primitive;
   std::unordered_map<int, dnnl::memory> arguments;
 
-  /// The row-major description of an operand; a scalar gets one axis. `dims` may be other extents for the same
+  /// Returns the row-major description of an operand; a scalar gets one axis. `dims`: other extents for the same
   /// elements.
   static Desc rowMajor(const ProblemOperand &operand);
   static Desc rowMajor(const ProblemOperand &operand, const Dims &dims);
-  /// A description of the operand with these strides, in elements.
+  /// Returns a description of the operand with the strides `strides`, in elements.
   static Desc strided(const ProblemOperand &operand, const Dims &dims, const Dims &strides);
-  /// `desc` without a layout: the primitive chooses one.
+  /// Returns `desc` without a layout, so that the primitive chooses one.
   static Desc any(const Desc &desc) { return {desc.dims(), desc.data_type(), dnnl::memory::format_tag::any}; }
-  /// `desc` with its channels (axis 1) in blocks as wide as a register, as in oneDNN's convolutions; row-major for
-  /// fewer than three or more than five axes.
+  /// Returns `desc` with its channels (axis 1) in blocks as wide as a register, as in oneDNN's convolutions; row-major
+  /// for fewer than three or more than five axes.
   static Desc blocked(const Desc &desc);
-  /// `desc` with its channels innermost.
+  /// Returns `desc` with its channels innermost.
   static Desc channelsLast(const Desc &desc);
-  /// `row` in the layout of the request, or `otherwise` if the provider may choose the layout.
+  /// Returns the description `row` in the layout of the request, or `otherwise` if the provider may choose the layout.
   Desc laidOut(const Desc &row, const Desc &otherwise) const;
 
   /// Sets the primitive's argument `argument` to the values of operand `index`, whose row-major description is `row`,
@@ -60,12 +61,13 @@ public:
   /// same memory with the axes of the result, if they differ.
   void take(int argument, const Desc &made);
   void take(int argument, const Desc &made, const Desc &seen);
-  /// The memory of the constant operands of the prepared problem.
+  /// Returns the memory of the constant operands of the prepared problem.
   std::vector<std::span<const char>> constants() const;
-  /// The results of the last run, row-major.
+  /// Returns the results of the last run, row-major.
   std::vector<Tensor> outputs();
 
-  const ProblemOperand *operand(size_t index) const; // operand at this position of the operator's record; null: missing
+  // operand at position `index` of the operator's record; null: missing
+  const ProblemOperand *operand(size_t index) const;
 
 private:
   std::vector<dnnl::memory> taken, constantMemory;
@@ -75,11 +77,11 @@ private:
 /// order of preference, without its reference loops ("ref..."). The first implementation is `auto`.
 std::vector<std::string> numberedImplementations();
 
-/// The data type of oneDNN for an element type; nothing for types that no primitive here supports.
+/// Returns the data type of oneDNN for an element type; nothing for types that no primitive here supports.
 std::optional<dnnl::memory::data_type> dataType(ElementType type);
 
-/// Name of a layout: "nChw16c" has the axes outermost first, blocked axes as capitals, then the
-/// blocks. With fewer than three or more than five axes: letters in alphabetical order.
+/// Returns the name of a layout. "nChw16c" lists the axes, outermost first and blocked axes as capitals, then the
+/// blocks. With fewer than three or more than five axes, the letters are in alphabetical order.
 std::string layoutName(const Desc &desc);
 
 /// An element-wise operator in oneDNN: an algorithm with two parameters.
@@ -87,15 +89,18 @@ struct Eltwise {
   dnnl::algorithm algorithm;
   float alpha = 0, beta = 0;
 };
-/// The algorithm of an operator with these attributes; nothing if oneDNN has none.
+/// Returns oneDNN's algorithm for the element-wise operator `op` with the attributes `attrs`; nothing if oneDNN has
+/// none.
 std::optional<Eltwise> eltwiseOf(const std::string &op, const Attrs &attrs);
-/// Appends the epilogue of the problem to `operators`. Declines an operator that oneDNN does not have, and an operator
-/// with a second operand if `second`, the description of second operands, is null.
+/// Appends the epilogue of a problem (element-wise operators after its main operator) to `operators`. Declines an
+/// operator that oneDNN does not have. Also declines an operator with a second operand if `second`, the description of
+/// second operands, is null.
 Outcome<bool> appendEpilogue(dnnl::post_ops &operators, const Problem &problem, const Desc *second = nullptr);
-/// The epilogue of a problem as attributes of a primitive; declines operators with a second operand.
+/// Returns the epilogue of a problem as oneDNN's post-operations; declines operators with a second operand.
 Outcome<dnnl::post_ops> postOpsOf(const Problem &problem);
 
-/// Prepares `job` and returns the name of the implementation. Declines with the reason. May throw dnnl_unimplemented.
+/// Function that prepares `job` and returns the name of oneDNN's implementation, or declines with the reason. May
+/// throw dnnl_unimplemented.
 using Prepare = Outcome<std::string> (*)(Job &job);
 Outcome<std::string> prepareConv(Job &job);     // serves conv and conv_integer
 Outcome<std::string> prepareMatrices(Job &job); // serves gemm, matmul and matmul_integer

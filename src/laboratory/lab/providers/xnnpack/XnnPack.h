@@ -1,5 +1,6 @@
-// Common code of problems prepared with XNNPACK. XNNPACK uses channels-last activations, which are converted while
-// preparing. Its operators pack weights when they are created, so weights must be constant.
+// Code that all benchmark problems prepared with XNNPACK share. XNNPACK uses channels-last activations, so they are
+// converted while a problem is prepared. Its operators pack weights when they are created, so weights must be
+// constant.
 #pragma once
 
 #include "lab/providers/Provider.h"
@@ -26,10 +27,10 @@ using Pool = std::unique_ptr<pthreadpool, DeletePool>;
 using Buffer = std::vector<float>;
 Buffer bufferOf(int64_t elements);
 Buffer rowMajor(const Tensor &tensor);
-/// The elements of a tensor with axis 1 moved to the end.
+/// Returns the elements of a tensor with axis 1 (the channels) moved to the end.
 Buffer channelsLast(const Tensor &tensor);
 
-/// A problem that is being prepared.
+/// A benchmark problem that is being prepared.
 class Job {
 public:
   Job(const Problem &problem, const ProblemInputs &inputs, int threads);
@@ -42,11 +43,12 @@ public:
   Buffer in[2], out;
   bool inputIsChannelsLast = false, outputIsChannelsLast = false;
 
-  const ProblemOperand *operand(size_t index) const; // operand at this position of the operator's record; null: missing
-  /// The least and greatest value of the result, from the epilogue, which must be empty or one relu. Throws Declined
-  /// for another epilogue.
+  // operand at position `index` of the operator's record; null: missing
+  const ProblemOperand *operand(size_t index) const;
+  /// Returns the least and the greatest value that the epilogue (operators after the main one) allows in the result.
+  /// The epilogue must be empty or one relu. Throws Declined for another epilogue.
   std::pair<float, float> limits() const;
-  /// For operators that cannot limit their result: throws Declined if there is an epilogue.
+  /// Throws Declined if there is an epilogue. For operators that cannot limit their result.
   void expectNoEpilogue() const;
   /// Throws Declined unless operand `index` is missing or constant.
   void expectConstant(size_t index) const;
@@ -54,8 +56,8 @@ public:
   void giveChannelsLast();
   Tensor output() const; // result of the last run, row-major
 
-  /// Stores the operator that `create` makes; `create` is xnn_create_... , called with `arguments`
-  /// and the result pointer.
+  /// Makes an XNNPACK operator and stores it in `op`. `create` is a function xnn_create_..., which is called with
+  /// `arguments` and the pointer for the result.
   template <class Create, class... Arguments> void make(Create create, Arguments... arguments) {
     xnn_operator_t made = nullptr;
     check(create(arguments..., &made), "making the operator");
@@ -63,7 +65,7 @@ public:
   }
 };
 
-/// Prepares `job` and returns the name of the implementation. May throw Declined.
+/// Function that prepares `job` and returns the name of XNNPACK's implementation. May throw Declined.
 using Prepare = std::string (*)(Job &job);
 std::string prepareConv(Job &job);
 std::string prepareFullyConnected(Job &job); // serves gemm and matmul

@@ -1,4 +1,4 @@
-// The names that a TensorFlow Lite file gives its inputs and outputs.
+// Reads the names that a TensorFlow Lite file gives to its inputs and outputs.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace lathe::tflite_native {
 
 struct PortNames {
-  std::vector<std::string> inputs, outputs; // names in the order of the first subgraph
+  std::vector<std::string> inputs, outputs; // names in the order of the file's first subgraph
 };
 
 /// Reads the names that Lathe's importer uses (import/tflite/Reader.cpp): the names in the first signature of the first

@@ -1,7 +1,7 @@
-// The part of TensorFlow Lite's C API that the runner uses, bound when the program runs.
+// The part of TensorFlow Lite's C API that the runner uses, loaded from the library when the program runs.
 //
-// Source: tensorflow/lite/c/c_api.h and c_api_types.h. The functions exist in libtensorflowlite_c.so since TensorFlow 2.3,
-// and in libLiteRt of later releases.
+// Source: tensorflow/lite/c/c_api.h and c_api_types.h. The functions exist in libtensorflowlite_c.so since TensorFlow
+// 2.3, and in libLiteRt of later releases.
 #pragma once
 
 #include "support/ElementType.h"
@@ -14,7 +14,7 @@
 
 namespace lathe::tflite_native {
 
-// Types of handles.
+// Types of objects to which the API gives pointers.
 struct Model;
 struct Options;
 struct Interpreter;
@@ -22,16 +22,17 @@ struct NativeTensor;
 
 using Reporter = void (*)(void *data, const char *format, va_list arguments);
 
-/// Functions of the library, as pointers. A status of 0 means success.
+/// Pointers to functions of the library. A returned status of 0 means success.
 struct Api {
   const char *(*version)();
-  Model *(*modelCreateFromFile)(const char *path); // null: the file cannot be read
+  Model *(*modelCreateFromFile)(const char *path); // returns null if the file cannot be read
   void (*modelDelete)(Model *);
   Options *(*optionsCreate)();
   void (*optionsDelete)(Options *);
   void (*optionsSetNumThreads)(Options *, int32_t threads);
   void (*optionsSetErrorReporter)(Options *, Reporter, void *data);
-  Interpreter *(*interpreterCreate)(const Model *, const Options *); // null: the runtime lacks an operator of the model
+  // returns null if the runtime lacks an operator of the model
+  Interpreter *(*interpreterCreate)(const Model *, const Options *);
   void (*interpreterDelete)(Interpreter *);
   int32_t (*inputCount)(const Interpreter *);
   NativeTensor *(*input)(const Interpreter *, int32_t index);
@@ -44,14 +45,14 @@ struct Api {
   int32_t (*tensorRank)(const NativeTensor *);
   int32_t (*tensorDim)(const NativeTensor *, int32_t axis);
   size_t (*tensorBytes)(const NativeTensor *);
-  void *(*tensorData)(const NativeTensor *); // memory of a tensor; null before allocateTensors
+  void *(*tensorData)(const NativeTensor *); // returns the memory of a tensor; null before allocateTensors
 };
 
-/// Loads the library. Throws Error with the file if it cannot be loaded or lacks a function.
+/// Loads the library. Throws Error with the library's path if it cannot be loaded or lacks a function.
 Api openTflite(const std::string &path);
 
-/// The element type of a number of TfLiteType. Throws Error that begins with `where` for strings, resources and complex
-/// numbers.
+/// Returns the element type for a number of the C enum TfLiteType. Throws Error that begins with `where` for strings,
+/// resources and complex numbers.
 ElementType elementTypeOf(int type, const std::string &where);
 
 template <class Handle> using Owned = std::unique_ptr<Handle, void (*)(Handle *)>;

@@ -1,4 +1,4 @@
-// Builds candidates of one task: machine code and packed constants for a schedule.
+// Builds candidate kernels of one tuning task: machine code and packed constants for a schedule.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -11,7 +11,7 @@
 
 namespace lathe::tune {
 
-/// Target and options of compilation, from the message "options" (docs/notes/tuning-measurement.md).
+/// Target and options of the compilation, read from the message "options" (docs/notes/tuning-measurement.md).
 struct BuildOptions {
   Target target;
   KernelOptions kernel;
@@ -24,16 +24,16 @@ class Builder {
 public:
   explicit Builder(BuildOptions options) : options(std::move(options)) {}
 
-  /// Takes the task of the message "task". Answers with the runner's message "task" if the request has "data",
-  /// otherwise with an empty object. Answers {"declined"} for a task that cannot be measured. Throws Error for a wrong
+  /// Sets the task from the message "task". Returns the message "task" for the runner if the request has "data",
+  /// otherwise an empty object. Returns {"declined"} for a task that cannot be measured. Throws Error for a malformed
   /// message.
   nlohmann::json setTask(const nlohmann::json &request);
-  /// Builds a candidate. Answers {"status": "passed", "candidate", "generate", "lower", "pack"}, the last three in
-  /// seconds, or {"status", "reason"}.
+  /// Builds the candidate kernel of `schedule`. Returns {"status": "passed", "candidate", "generate", "lower",
+  /// "pack"}, the last three in seconds, or {"status", "reason"}.
   nlohmann::json build(const std::string &schedule);
 
 private:
-  /// The kernel function with facts about it, in an MLIR context of its own.
+  /// The kernel function and the facts about it, in a separate MLIR context.
   struct Kernel {
     std::unique_ptr<mlir::MLIRContext> context;
     mlir::OwningOpRef<mlir::ModuleOp> module;

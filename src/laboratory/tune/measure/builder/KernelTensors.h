@@ -13,22 +13,25 @@
 
 namespace lathe::tune {
 
-using Extents = std::map<std::string, int64_t>; // extents by symbol
+using Extents = std::map<std::string, int64_t>; // values of open extents, by symbol
 
 struct KernelTensors {
   std::vector<lab::StoredForm> operands, results;
   std::vector<bool> constant; // for each operand: true if it is constant
 };
 
-/// Types and extents of a kernel's arguments and results. Throws Error for a symbol without an extent.
+/// Returns the types and extents of a kernel's arguments and results. Throws Error for a symbol without a value in
+/// `extents`.
 KernelTensors kernelTensors(mlir::func::FuncOp function, const Extents &extents);
 
-/// Random operands, row-major: floats within inputBound of the family, indices inside their axes, lengths of sequences
-/// up to the time axis, 8-bit integers over the whole range, other integers from 0 to 8. Equal for equal seeds.
+/// Makes random row-major operands for a kernel: floats within the bound of the kernel family (inputBound), indices
+/// inside their axes, lengths of sequences up to the time axis, 8-bit integers over the whole range, other integers
+/// from 0 to 8. Equal seeds give equal operands.
 std::vector<Tensor> randomOperands(mlir::func::FuncOp function, const KernelTensors &tensors, const Extents &extents,
                                    uint64_t seed);
 
-/// The value of the formula `dim` for these extents of symbols. Throws Error for a symbol without an extent.
+/// Returns the value of the formula `dim` if the symbols have the values `extents`. Throws Error for a symbol without
+/// a value.
 int64_t valueOf(const Dim &dim, const Extents &extents);
 
 } // namespace lathe::tune

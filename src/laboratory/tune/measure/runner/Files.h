@@ -1,4 +1,4 @@
-// Files of the runner: on this machine, or received over the pipe.
+// The files that a runner reads: on this machine, or received over the pipe.
 #pragma once
 
 #include <cstdint>

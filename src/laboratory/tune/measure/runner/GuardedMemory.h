@@ -1,4 +1,4 @@
-// Memory between two inaccessible guard pages, so that an access outside faults.
+// Memory between two inaccessible guard pages, so that an access outside of the memory ends the program by a signal.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ public:
   char *data() const { return start; }
   size_t bytes() const { return length; }
   void makeReadOnly();
-  /// Makes the pages that lie entirely in these `bytes` inaccessible, too.
+  /// Makes the pages that lie entirely inside the `bytes` bytes from `from` inaccessible, like the guard pages.
   void forbid(char *from, size_t bytes);
 
   /// Fills everything between the guard pages with a pattern that is NaN in every float type.

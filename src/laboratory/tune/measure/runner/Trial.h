@@ -1,4 +1,4 @@
-// One candidate in a child process: mapped, run, checked by the parent, and timed.
+// One candidate kernel in a child process: its code is mapped, run, checked by the parent process, and timed.
 #pragma once
 
 #include "lab/StoredForm.h"
@@ -16,8 +16,8 @@
 
 namespace lathe::tune {
 
-/// The task of the candidates: operands in stored form, memory for results, and the expected results. The buffers are
-/// the same for all candidates, which cannot write to operands and expected results.
+/// The tuning task of all candidate kernels: operands in stored form, memory for results, and the expected results.
+/// All candidates use the same buffers. They cannot write to operands and expected results.
 struct RunTask {
   struct Operand {
     std::string file;
@@ -48,17 +48,18 @@ struct TrialFailure {
 
 class Trial {
 public:
-  /// Maps the buffers of the candidate. `task` and `files` must outlive it. Throws Error for a malformed candidate.
+  /// Maps the buffers of a candidate. `task` and `files` must outlive the trial. Throws Error for a malformed
+  /// candidate.
   Trial(RunTask &task, const Files &files, const nlohmann::json &candidate);
   ~Trial();
 
-  /// Starts the process, runs once and compares the results with the expected ones.
+  /// Starts the child process, runs the kernel once and compares the results with the expected ones.
   std::optional<TrialFailure> check();
   /// Times at least `least` and at most `most` runs, for about `seconds`. Appends the time of each run in seconds.
   std::optional<TrialFailure> time(double seconds, int least, int most, std::vector<double> &samples);
   /// Checks the results of the last run again, and returns how the candidate failed, if it did.
   std::optional<TrialFailure> checkAgain();
-  /// Seconds of the checked run, including page faults.
+  /// Returns the seconds of the run that check() did, including page faults.
   double checkedRun() const { return firstSeconds; }
 
 private:
@@ -72,7 +73,7 @@ private:
   std::unique_ptr<process::Child> child;
   double firstSeconds = 0;
   std::vector<std::string> checked; // bytes of results that were right: equal bytes need no comparison
-  int orders = -1;                  // the parent's end of the socket for orders
+  int orders = -1;                  // the parent's end of the socket over which orders are sent
 };
 
 } // namespace lathe::tune
