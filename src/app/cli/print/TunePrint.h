@@ -1,36 +1,24 @@
-// Output of `lathe tune`: the tasks of a model, progress, and the table at the end.
+// Output of `lathe tune`: the tasks of a model, search spaces, and what a search has found.
 #pragma once
 
-#include "lab/machine/Machine.h"
+#include "jobs/tune/Tune.h"
 #include "support/Table.h"
-#include "tune/Tuner.h"
-
-#include <optional>
 
 namespace lathe::cli {
-
-/// The limits of the machine with which times of trials are compared.
-struct TuneCeilings {
-  lab::MachineCeilings machine; // ceilings, with the peak that was measured beside the trials
-  int threads = 1;
-  double peakGflops() const { return machine.gflops(ElementType::f32, threads); }
-  /// The share of the roofline that the task reaches if a run takes `seconds`.
-  double share(const tune::Task &task, double seconds) const;
-  /// The seconds that a run of the task would take at the roofline.
-  double limitSeconds(const tune::Task &task) const;
-};
 
 /// A table of the tasks before tuning: runs, operations, predicted share of the time, size of the space, trials in the
 /// store.
 Table listedTasks(const std::vector<tune::TaskToTune> &tasks);
+/// A line about --export-space.
+std::string spaceText(const ExportedSpace &space);
 
-/// One line about a batch: "3/23 conv ...: 120 GFLOPS, best 131 (65 % of peak); model 12.31 ms (13.20 before), 320 trials, 3
-/// failed".
-std::string progressText(const std::vector<tune::TaskToTune> &tasks, const tune::TuneState &state,
-                         const std::optional<TuneCeilings> &ceilings);
-
+/// "starts from 12 measured schedules of 3 other tasks and the models in FILE".
+std::string startText(const SearchStart &start);
 /// A table of the tasks after tuning, sorted by their gain for the model.
-Table tunedTasks(const std::vector<tune::TaskToTune> &tasks, const std::vector<tune::TunedTask> &tuned,
-                 const std::optional<TuneCeilings> &ceilings);
+Table tunedTasks(const Tuned &tuned);
+nlohmann::json tunedJson(const TuneJob &job, const Tuned &tuned, const Table &tasks);
+std::string tunedText(const TuneJob &job, const Tuned &tuned, const Table &tasks, const TableStyle &style);
+/// Why nothing is kept; "" if tuning has not failed.
+std::string failureText(const Tuned &tuned);
 
 } // namespace lathe::cli

@@ -2,6 +2,7 @@
 #include "cli/flags/SpaceFlags.h"
 #include "cli/print/ExplainPrint.h"
 #include "cli/print/LayoutPrint.h"
+#include "cli/print/TunePrint.h"
 #include "cli/print/VariantsPrint.h"
 #include "jobs/UsedRecords.h"
 #include "support/Text.h"
@@ -56,9 +57,9 @@ int writeSpace(const ModelOptions &model, const Source &source, const CompileOpt
     kernels.push_back(exported(task));
   nlohmann::json document = {
       {"model", model.model}, {"target", targetOf(compiling).str()}, {"threads", compiling.threads}};
-  std::string line = exportSpaces(std::move(document), kernels, flags);
+  ExportedSpace written = exportSpaces(std::move(document), kernels, flags);
   if (printsText)
-    std::cout << line;
+    std::cout << spaceText(written);
   return success;
 }
 
