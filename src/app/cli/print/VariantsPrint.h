@@ -1,4 +1,4 @@
-// Describes the variants of --specialize after a compilation.
+// Describes the operators on references and the variants of --specialize after a compilation.
 #pragma once
 
 #include "compile/Compile.h"
@@ -8,6 +8,10 @@
 #include <string>
 
 namespace lathe::cli {
+
+/// A line for each operator that runs on its reference.
+std::string referencesText(const std::vector<ReferenceUse> &references);
+nlohmann::json referencesJson(const std::vector<ReferenceUse> &references);
 
 /// A line for each variant: its extents, kernels and reference calls; "" if there is none.
 std::string variantsText(const CompileReport &report);
