@@ -2,7 +2,7 @@
 #include "cli/flags/SpaceFlags.h"
 #include "cli/print/CompilePrint.h"
 #include "cli/print/ExplainPrint.h"
-#include "cli/print/TunePrint.h"
+#include "cli/print/tune/TunePrint.h"
 
 #include <iostream>
 

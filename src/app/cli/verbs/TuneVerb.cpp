@@ -2,8 +2,8 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/flags/StoreFlags.h"
 #include "cli/flags/TuneFlags.h"
-#include "cli/print/TunePrint.h"
-#include "cli/print/TunedModelsPrint.h"
+#include "cli/print/tune/TunePrint.h"
+#include "cli/print/tune/TunedModelsPrint.h"
 #include "jobs/tune/EvaluateModel.h"
 
 #include <iostream>

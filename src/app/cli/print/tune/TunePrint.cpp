@@ -1,4 +1,4 @@
-#include "cli/print/TunePrint.h"
+#include "cli/print/tune/TunePrint.h"
 
 #include "cli/flags/Options.h"
 #include "support/Text.h"
