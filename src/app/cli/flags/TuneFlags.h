@@ -4,51 +4,35 @@
 #include "cli/flags/Describe.h"
 #include "cli/flags/RunFlags.h"
 #include "cli/flags/SpaceFlags.h"
-#include "compile/Compile.h"
-#include "jobs/ops/ProblemLists.h"
-#include "jobs/tune/SpaceExport.h"
-#include "jobs/tune/StartModels.h"
+#include "jobs/tune/Tune.h"
 #include "jobs/tune/TuneAll.h"
-#include "lab/problems/ProblemList.h"
 #include "process/ShellWords.h"
 #include "support/Text.h"
-#include "tune/model/Knowledge.h"
 
 namespace lathe::cli {
 
 struct TuneFlags {
-  ModelOptions model;
-  RecordOptions record;
-  tune::TuneOptions tune;
+  TuneJob job;
   SpaceOptions space;
   TuneAllOptions all;
-  double budget = 0; // limit of the tuning time in seconds; 0: none
-  std::string only, output, via, viaDirectory, lists, trainTo, startFrom;
-  std::vector<std::string> problems, suites;
-  bool list = false, compare = false, evaluate = false;
+  std::string trainTo;
+  bool list = false, evaluate = false;
 
-  bool hasModel() const { return !model.model.empty(); }
   bool isAll() const { return !all.list.empty(); }
-  /// True if this run measures schedules on this machine.
-  bool measuresHere() const { return via.empty() && !list && space.file.empty(); }
-  /// The subject of the tuning, as the user named it: "zoo:resnet50", "conv2d:ic64ih56oc64kh3ph1",
-  /// "networks/resnet50".
-  std::string subject() const {
-    return hasModel() ? model.model : problems.empty() ? suites.front() : problems.front();
-  }
 
   void add(Options &options) {
-    addModel(options, model, ModelUse::tune);
+    addModel(options, job.model, ModelUse::tune);
     addSubjects(options);
     addLimits(options);
-    options.add_option("--searcher,--tuner", tune.searcher, searcherHelp())
+    options.add_option("--searcher,--tuner", job.search.searcher, searcherHelp())
         ->check(offers(searchers()))
         ->type_name("NAME");
     options
-        .add_option("--seed", tune.seed,
+        .add_option("--seed", job.search.seed,
                     "Set the seed of the searcher, of the operands and of what --evaluate-model holds out")
         ->capture_default_str();
-    options.add_option("--tasks", only, "Tune only tasks with TEXT in their label, nodes or text")->type_name("TEXT");
+    options.add_option("--tasks", job.only, "Tune only tasks with TEXT in their label, nodes or text")
+        ->type_name("TEXT");
     options.add_flag("--list-tasks", list,
                      "List the distinct tasks of the model with their share of the time, and end");
     options.add_flag("--evaluate-model", evaluate,
@@ -60,73 +44,37 @@ struct TuneFlags {
         "to SEARCHER.jsonl.gz in it), and end");
     options
         .add_option(
-            "--start-model", startFrom,
+            "--start-model", job.startFrom,
             "Start searches from the model in FILE (--train-model), where the store knows nothing else (default: "
             "the model that comes with lathe, if there is one for --searcher)")
         ->type_name("FILE");
     addSpace(options, space, "Write the search space of every task and legal points of it as JSON to FILE, and end");
-    addRecord(options, record, &model);
+    addRecord(options, job.record, &job.model);
     options.addOutput(
-        "-o,--output", output,
+        "-o,--output", job.output,
         "Write the tuned package to FILE; with --all, the table as a page in Markdown (default: neither)");
-    options.add_flag("--compare", compare, "Print the times of the untuned and the tuned package side by side");
+    options.add_flag("--compare", job.compare, "Print the times of the untuned and the tuned package side by side");
     options.addShowing();
     options.afterParse([this, &options] { check(options); });
-  }
-
-  /// The settings of the stored experiment: how every trial is measured.
-  nlohmann::json settings(const CompileOptions &compiling) const {
-    return {{"machine", toJson(targetOf(compiling).machine)}, {"seed", tune.seed}, {"threads", model.threads}};
   }
 
   /// The flags given with --all that apply to all models in its list.
   TuneAllOptions forAll(const Arguments &typed) const {
     TuneAllOptions result = all;
-    result.common = model;
-    result.tuneFlags = {"--trials", std::to_string(tune.trials), "--margin", fmt::format("{}", tune.margin),
-                        "--seed",   std::to_string(tune.seed)};
-    if (tune.earlyStopping)
-      result.tuneFlags.insert(result.tuneFlags.end(), {"--early-stopping", std::to_string(tune.earlyStopping)});
-    if (!tune.searcher.empty())
-      result.tuneFlags.insert(result.tuneFlags.end(), {"--searcher", tune.searcher});
-    if (!startFrom.empty())
-      result.tuneFlags.insert(result.tuneFlags.end(), {"--start-model", startFrom});
-    result.budget = budget;
-    result.store = record.file;
-    result.page = output;
+    result.common = job.model;
+    result.tuneFlags = {"--trials", std::to_string(job.search.trials), "--margin", fmt::format("{}", job.search.margin),
+                        "--seed",   std::to_string(job.search.seed)};
+    if (job.search.earlyStopping)
+      result.tuneFlags.insert(result.tuneFlags.end(), {"--early-stopping", std::to_string(job.search.earlyStopping)});
+    if (!job.search.searcher.empty())
+      result.tuneFlags.insert(result.tuneFlags.end(), {"--searcher", job.search.searcher});
+    if (!job.startFrom.empty())
+      result.tuneFlags.insert(result.tuneFlags.end(), {"--start-model", job.startFrom});
+    result.budget = job.budget;
+    result.store = job.record.file;
+    result.page = job.output;
     result.command = "lathe tune " + process::shellCommand(typed);
     return result;
-  }
-
-  /// The problems that --problem or --suite names.
-  std::vector<lab::ListedProblem> listed() const {
-    if (!suites.empty())
-      return lab::readProblems(problemLists(lists), suites);
-    lab::ProblemList list;
-    for (const std::string &text : problems) {
-      size_t colon = text.find(':');
-      require(colon != std::string::npos, "--problem {}: expected KIND:TEXT, as in `lathe ops bench KIND TEXT`", text);
-      lab::ListedProblem entry;
-      entry.kind = text.substr(0, colon);
-      entry.text = text.substr(colon + 1);
-      entry.problem = lab::parseProblem(entry.kind, entry.text);
-      entry.count = 1;
-      list.add(std::move(entry));
-    }
-    return list.take();
-  }
-
-  std::string searcherName() const {
-    return tune.searcher.empty() ? tune::searcherNames().front().first : tune.searcher;
-  }
-
-  /// The trained models from which a search starts: those of --start-model, or those that come with lathe. Throws
-  /// Error if --start-model cannot be used.
-  StartModels startModels() const {
-    if (!startFrom.empty())
-      return StartModels::ofFile(startFrom, searcherName());
-    bool searches = !list && space.file.empty();
-    return searches ? StartModels::shipped(searcherName()) : StartModels();
   }
 
 private:
@@ -134,12 +82,12 @@ private:
   void check(const Options &options) {
     if (evaluate)
       return refuseForEvaluation(options);
-    tune::requireSearcher(searcherName());
+    tune::requireSearcher(job.searcherName());
     if (!trainTo.empty())
       return refuseForTraining(options);
-    require(hasModel() + !problems.empty() + !suites.empty() + isAll() == 1,
+    require(job.hasModel() + !job.problems.empty() + !job.suites.empty() + isAll() == 1,
             "expected one of MODEL, --problem, --suite and --all");
-    if (!hasModel())
+    if (!job.hasModel())
       options.refuse({"--shape", "--tasks", "--compare", "--zoo-seed", "--zoo-batch", "--zoo-sequence"},
                      "only a MODEL has it");
     if (isAll())
@@ -147,15 +95,15 @@ private:
                      "--all measures models here and keeps their records");
     else
       options.refuse({"--max-seconds", "--again"}, "only --all has it");
-    if (!hasModel() && !isAll())
+    if (!job.hasModel() && !isAll())
       options.refuse({"--output"}, "only a MODEL has it");
-    if (suites.empty())
+    if (job.suites.empty())
       options.refuse({"--problems"}, "only --suite reads a list");
-    if (via.empty())
+    if (job.via.empty())
       options.refuse({"--via-directory"}, "only --via runs elsewhere");
     else
       options.refuse({"--compare", "--output"}, "with --via only kernels run elsewhere, not the model");
-    space.seed = tune.seed;
+    space.seed = job.search.seed;
     if (!space.file.empty())
       options.refuse({"--list-tasks", "--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--compare",
                       "--output", "--json", "--via", "--store", "--no-store", "--start-model"},
@@ -173,7 +121,7 @@ private:
                    flag + " measures nothing");
     options.refuse({"--no-store"}, flag + " reads the store");
     options.refuse({"--no-cache"}, flag + " makes no code");
-    if (hasModel())
+    if (job.hasModel())
       return;
     const std::string reason = flag + " compiles no MODEL here";
     refuseCompileFlags(options, reason);
@@ -183,15 +131,15 @@ private:
   void refuseForEvaluation(const Options &options) const {
     options.refuse({"--train-model", "--searcher"}, "--evaluate-model measures nothing");
     refuseMeasuring(options, "--evaluate-model");
-    if (hasModel())
+    if (job.hasModel())
       options.refuse({"--seed"}, "--evaluate-model MODEL draws nothing at random");
   }
 
   void refuseForTraining(const Options &options) {
-    require(!hasModel(), "MODEL {}: --train-model learns from all of the store", model.model);
+    require(!job.hasModel(), "MODEL {}: --train-model learns from all of the store", job.model.model);
     refuseMeasuring(options, "--train-model");
-    std::optional<tune::ModelKind> kind = tune::modelKindOf(searcherName());
-    require(kind.has_value(), "--searcher {}: it has no model to train", searcherName());
+    std::optional<tune::ModelKind> kind = tune::modelKindOf(job.searcherName());
+    require(kind.has_value(), "--searcher {}: it has no model to train", job.searcherName());
     std::error_code ignored;
     if (trainTo.ends_with('/') || std::filesystem::is_directory(trainTo, ignored))
       trainTo = (std::filesystem::path(trainTo) / shippedModelName(*kind)).string();
@@ -200,20 +148,20 @@ private:
   void addSubjects(Options &options) {
     options.get_option("MODEL")->required(false);
     options
-        .add_option("--problem", problems, "Tune single operators instead of a model: KIND:TEXT of `lathe ops bench`")
+        .add_option("--problem", job.problems,
+                    "Tune single operators instead of a model: KIND:TEXT of `lathe ops bench`")
         ->type_name("KIND:TEXT");
     options
-        .add_option("--suite", suites,
+        .add_option("--suite", job.suites,
                     "Tune the problems of a list instead of a model (`lathe ops bench --suite list`)")
         ->type_name("NAME");
     addAll(options);
-    options.add_option("--problems", lists, "Read the problems of --suite from this CSV list")->type_name("CSV");
+    options.add_option("--problems", job.lists, "Read the problems of --suite from this CSV list")->type_name("CSV");
     options
-        .add_option("--via", via,
-                    "Measure on the machine that this command reaches, with pipes to it (\"ssh board\"); name its CPU "
-                    "by --target")
+        .add_option("--via", job.via,
+                    "Measure at the other end of a command that passes pipes (\"ssh board\"), for its --target")
         ->type_name("COMMAND");
-    options.add_option("--via-directory", viaDirectory, "Look there for lathe-tune-runner at the other end")
+    options.add_option("--via-directory", job.viaDirectory, "Look there for lathe-tune-runner at the other end")
         ->type_name("DIR");
   }
 
@@ -239,23 +187,23 @@ private:
   }
 
   void addLimits(Options &options) {
-    options.add_option("--trials", tune.trials, "Try at most N schedules of each task, earlier runs included")
+    options.add_option("--trials", job.search.trials, "Try at most N schedules of each task, earlier runs included")
         ->check(CLI::Range(size_t(1), size_t(1) << 20))
         ->capture_default_str()
         ->type_name("N");
     options
-        .add_option("--budget", budget,
+        .add_option("--budget", job.budget,
                     "Search so that this time is enough for the final comparison, too: 90s, 5m, 1h (default: until no "
                     "more is expected to be gained)")
         ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}}))
         ->check(CLI::Range(1.0, 1e7))
         ->type_name("TIME");
     options
-        .add_option("--early-stopping", tune.earlyStopping,
+        .add_option("--early-stopping", job.search.earlyStopping,
                     "End a task after N schedules without a faster one (default: never)")
         ->type_name("N");
     options
-        .add_option("--margin", tune.margin,
+        .add_option("--margin", job.search.margin,
                     "End where one more batch of trials of every task is expected to shorten the model by less than "
                     "this share")
         ->check(CLI::Range(0.0, 1.0))

@@ -93,8 +93,10 @@ json predictionJson(const Prediction &prediction) {
           {"start_cycles", prediction.start},     {"fork_join_cycles", prediction.forkJoin}};
 }
 
-json explanationJson(const Explanation &explanation) {
-  json document = {{"node", explanation.node}, {"answer", explanation.answer}, {"kernel", nullptr}};
+json explanationJson(const ModelOptions &model, const ExplainedNode &explained) {
+  const Explanation &explanation = explained.explanation;
+  json document = {{"model", model.model},     {"target", explained.target},   {"threads", model.threads},
+                   {"node", explanation.node}, {"answer", explanation.answer}, {"kernel", nullptr}};
   if (!explanation.kernel)
     return document;
   const KernelExplanation &kernel = *explanation.kernel;

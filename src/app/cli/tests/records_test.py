@@ -248,7 +248,9 @@ class Records(Cli):
         self.error("records", "list", "--status", "splendid", *at, says="no status is called 'splendid', expected passed")
         text = self.narrow("records", "list", *at)
         self.assertIn("8 tuning records", text)
-        self.assertIn("signal 11", self.lathe("records", "list", "--wide", *at).stdout)
+        wide = self.lathe("records", "list", "--wide", *at).stdout
+        self.assertIn("signal 11", wide)
+        self.assertRegex(wide, r"\s1\.000+\s+passed")  # milliseconds
         self.assertIn("... and 7 more (--rows 0 shows all)", self.lathe("records", "list", "--rows", "1", *at).stdout)
         tasks = self.figures("records", "best", *at)["tasks"]
         shown = {(t["task"].split(" | ")[1], t["cpu"] == "Another CPU"): t for t in tasks}

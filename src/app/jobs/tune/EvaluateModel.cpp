@@ -3,7 +3,6 @@
 #include "compile/KernelTasks.h"
 #include "lab/StoreRecords.h"
 #include "support/Text.h"
-#include "tune/ModelTable.h"
 #include "tune/model/Knowledge.h"
 #include "tune/model/MeasuredTasks.h"
 
@@ -56,7 +55,8 @@ std::set<std::string> groupsOf(const ModelOptions &model, const std::vector<tune
 
 } // namespace
 
-ModelEvaluation evaluateModel(store::Store &store, const ModelOptions &model, uint64_t seed) {
+ModelEvaluation evaluateModel(store::Store &store, ModelOptions model, uint64_t seed) {
+  model.noRecords = true;
   Progress progress("tune --evaluate-model");
   progress.update("reading the kernels of the records", 0, 0);
   std::vector<tune::MeasuredTask> tasks = readTasks(store, targetOf(compileOptions(model, nullptr)));
@@ -72,7 +72,7 @@ ModelEvaluation evaluateModel(store::Store &store, const ModelOptions &model, ui
     for (tune::ModelQuality &one : tune::modelQualities(tasks, split, {}, after))
       qualities.push_back(std::move(one));
   }
-  return {tasks.size(), schedulesOf(tasks), tune::modelTable(qualities)};
+  return {tasks.size(), schedulesOf(tasks), std::move(qualities)};
 }
 
 std::vector<std::string> trainModel(store::Store &store, const tune::ModelKind &kind, uint64_t seed,

@@ -4,18 +4,19 @@
 #include "jobs/Source.h"
 #include "store/Store.h"
 #include "tune/ModelSearcher.h"
+#include "tune/ModelTable.h"
 
 namespace lathe::jobs {
 
 struct ModelEvaluation {
   size_t tasks = 0, schedules = 0; // numbers of tasks and schedules that were measured
-  Table models;
+  std::vector<tune::ModelQuality> models;
 };
 
 /// Evaluates learned cost models: holds out a fifth of the schedules of each task and a fifth of all tasks, five times
-/// each; if `model` names a model, holds out all tasks of that model, once. Throws Error if the store has too few
-/// records.
-ModelEvaluation evaluateModel(store::Store &store, const ModelOptions &model, uint64_t seed);
+/// each; if `model` names a model, holds out all tasks of that model, once, as compiled without records. Throws Error if
+/// the store has too few records.
+ModelEvaluation evaluateModel(store::Store &store, ModelOptions model, uint64_t seed);
 
 /// Trains cost models on the records of a store and writes them to `path`. Returns the kernel families that have a
 /// model. Throws Error if there are none.

@@ -5,7 +5,6 @@
 #include "jobs/tune/TrialRecords.h"
 #include "lab/judging/Turns.h"
 #include "runtime/Context.h"
-#include "support/Text.h"
 
 namespace lathe::jobs {
 namespace {
@@ -106,6 +105,7 @@ bool GraphTuning::ask(bool answered) {
   };
   Source source = loadSource(model);
   checkCompiled(*source.module, asking);
+  result.kernels = questions.size();
   return questions.size() != before;
 }
 
@@ -140,7 +140,7 @@ void GraphTuning::measure(tune::TrialRunner &runner, double deadline, Progress &
       question.measurement = declined(question.schedule, prepared.reason());
     if (question.measurement->passed())
       question.seconds = question.measurement->best();
-    ++measured;
+    ++result.measured;
   }
 }
 
@@ -192,8 +192,8 @@ void GraphTuning::conclude(store::TuningVerdict verdict, bool spareUsed) {
 bool GraphTuning::decide(tune::TrialRunner &runner, double deadline, double seconds, Progress &progress) {
   ask(false);
   if (isSettled() && !(ask(true) && !isSettled())) {
-    kept = std::any_of(questions.begin(), questions.end(),
-                       [](auto &entry) { return entry.second.verdict == store::TuningVerdict::faster; });
+    result.kept = std::any_of(questions.begin(), questions.end(),
+                              [](auto &entry) { return entry.second.verdict == store::TuningVerdict::faster; });
     return false;
   }
   if (!isInterrupted() || (ask(true) && !isInterrupted()))
@@ -208,50 +208,32 @@ bool GraphTuning::decide(tune::TrialRunner &runner, double deadline, double seco
   };
   progress.update("compiling the graph that the times choose", 0, 0);
   CompileReport report = compile(*loadSource(model).module, answered, chosen);
-  choices = report.measuredChoices;
-  if (choices || report.timedBatches)
+  result.choices = report.measuredChoices;
+  if (result.choices || report.timedBatches)
     compile(*loadSource(model).module, compiling, standard);
-  if (!choices && report.timedBatches)
-    choices = otherOrders(chosen, standard, compiling.threads);
-  if (choices) {
+  if (!result.choices && report.timedBatches)
+    result.choices = otherOrders(chosen, standard, compiling.threads);
+  if (result.choices) {
     progress.updateUntil("comparing the graph that the times choose with the default one", seconds);
-    comparison = compareTuned(model, chosen, standard, seconds);
-    kept = !comparison->slower && comparison->ratio >= 1;
+    result.comparison = compareTuned(model, chosen, standard, seconds);
+    result.kept = !result.comparison->slower && result.comparison->ratio >= 1;
   }
   decided = true;
   // Times that compilations already use stay in use unless this model contradicts them.
-  bool spareUsed = kept || !choices;
-  recording.add(recordsOf(kept ? store::TuningVerdict::open : store::TuningVerdict::noGain, spareUsed));
-  conclude(kept ? store::TuningVerdict::faster : store::TuningVerdict::noGain, !choices);
+  bool spareUsed = result.kept || !result.choices;
+  recording.add(recordsOf(result.kept ? store::TuningVerdict::open : store::TuningVerdict::noGain, spareUsed));
+  conclude(result.kept ? store::TuningVerdict::faster : store::TuningVerdict::noGain, !result.choices);
   return true;
 }
 
 std::vector<store::TunedTask> GraphTuning::settled(bool keep) {
-  bool changes = kept && (decided || !keep);
-  kept = kept && keep;
+  bool changes = result.kept && (decided || !keep);
+  result.kept = result.kept && keep;
   if (!changes)
     return {};
-  store::TuningVerdict verdict = kept ? store::TuningVerdict::faster : store::TuningVerdict::noGain;
+  store::TuningVerdict verdict = result.kept ? store::TuningVerdict::faster : store::TuningVerdict::noGain;
   conclude(verdict, false);
   return recordsOf(verdict, false);
-}
-
-std::string GraphTuning::line() const {
-  if (!measured)
-    return kept ? "graph: chosen by the times of earlier runs\n" : "";
-  std::string text = fmt::format("graph: {} measured; ", counted(int64_t(measured), "kernel"));
-  if (!comparison)
-    return text + "their times choose the default graph\n";
-  return text + fmt::format("their times choose other layouts, kernels or orders of images for {}: {}; {}\n",
-                            counted(int64_t(choices), "operator"), comparison->speedText("default"),
-                            kept ? "kept" : "not kept");
-}
-
-nlohmann::json GraphTuning::json() const {
-  nlohmann::json json = {{"kernels", questions.size()}, {"measured", measured}, {"choices", choices}, {"kept", kept}};
-  if (comparison)
-    json["comparison"] = comparison->comparison;
-  return json;
 }
 
 } // namespace lathe::jobs

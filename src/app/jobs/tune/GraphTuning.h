@@ -9,6 +9,14 @@
 
 namespace lathe::jobs {
 
+struct GraphOutcome {
+  size_t kernels = 0;                        // whose times can decide
+  int measured = 0;                          // of them, by this run
+  int choices = 0;                           // operators for which the times do not choose what predictions choose
+  bool kept = false;                         // the chosen graph is kept
+  std::optional<TunedComparison> comparison; // with the default graph, if there are choices
+};
+
 class GraphTuning {
 public:
   /// Reads what earlier runs on this machine have measured. All arguments must outlive the object. `compiling` are
@@ -27,11 +35,7 @@ public:
   /// decision, to be stored together with the records of the tasks.
   std::vector<store::TunedTask> settled(bool keep);
 
-  bool isKept() const { return kept; }
-  /// A line for the user: "graph: 12 kernels measured; their times choose other layouts, kernels or orders of images
-  /// for 3 operators: 1.03 times ..., kept"; "" if decide() had nothing to do.
-  std::string line() const;
-  nlohmann::json json() const;
+  const GraphOutcome &outcome() const { return result; }
 
 private:
   /// A kernel to be measured, with the schedule that it would get in the model.
@@ -48,10 +52,8 @@ private:
   GraphRecords known;
   using Key = std::pair<std::string, std::string>; // text of the graph task; text of the schedule
   std::map<Key, Question> questions;
-  int measured = 0, choices = 0;
-  /// `decided`: true if decide() has compared graphs in this run. `kept`: true if the chosen graph is kept.
-  bool kept = false, decided = false;
-  std::optional<TunedComparison> comparison;
+  GraphOutcome result;
+  bool decided = false; // decide() has compared graphs in this run
 
   bool ask(bool answered);
   bool isSettled() const;

@@ -2,11 +2,9 @@
 
 #include "codegen/space/ContractionFormat.h"
 #include "codegen/space/SpaceSize.h"
-#include "support/Text.h"
 #include "tune/model/TaskOfKernel.h"
 
 #include <algorithm>
-#include <iostream>
 #include <set>
 
 namespace lathe::jobs {
@@ -140,18 +138,16 @@ json toJson(const ExportedKernel &kernel, const SpaceOptions &flags) {
   return document;
 }
 
-std::string summary(const json &kernels, const std::string &path) {
-  double points = 0, legal = 0;
-  size_t algorithms = 0, written = 0;
+ExportedSpace countsOf(const json &kernels, const std::string &path) {
+  ExportedSpace result{.file = path, .kernels = kernels.size()};
   for (const json &kernel : kernels)
     for (const json &algorithm : kernel.at("algorithms")) {
-      ++algorithms;
-      points += algorithm.at("points").get<double>();
-      legal += algorithm.at("legal_points").get<double>();
-      written += algorithm.at("schedules").size();
+      ++result.algorithms;
+      result.points += algorithm.at("points").get<double>();
+      result.legal += algorithm.at("legal_points").get<double>();
+      result.written += algorithm.at("schedules").size();
     }
-  return fmt::format("{}: {}, {} algorithms, {:.3g} points, about {:.3g} of them legal; {} written\n", path,
-                     counted(int64_t(kernels.size()), "distinct kernel"), algorithms, points, legal, written);
+  return result;
 }
 
 } // namespace
@@ -170,13 +166,13 @@ ExportedKernel exported(const tune::TaskToTune &task) {
   return {{}, task.task.nodes, task.task.key, task.prior, spaceOf(task)};
 }
 
-std::string exportSpaces(json document, const std::vector<ExportedKernel> &kernels, const SpaceOptions &flags) {
+ExportedSpace exportSpaces(json document, const std::vector<ExportedKernel> &kernels, const SpaceOptions &flags) {
   json &all = document["kernels"] = json::array();
   for (const ExportedKernel &kernel : kernels)
     all.push_back(toJson(kernel, flags));
   document["seed"] = flags.seed;
   writeFile(flags.file, document.dump(1) + "\n");
-  return summary(all, flags.file);
+  return countsOf(all, flags.file);
 }
 
 } // namespace lathe::jobs

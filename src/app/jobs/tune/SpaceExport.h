@@ -25,8 +25,15 @@ struct ExportedKernel {
 ExportedKernel exported(const KernelTask &kernel);
 ExportedKernel exported(const tune::TaskToTune &task);
 
-/// Adds the kernels to `document` and writes it to SpaceOptions::file. Returns a line about the file. Throws Error.
-std::string exportSpaces(nlohmann::json document, const std::vector<ExportedKernel> &kernels,
-                         const SpaceOptions &flags);
+/// What was written. Points are counted over all algorithms.
+struct ExportedSpace {
+  std::string file;
+  size_t kernels = 0, algorithms = 0, written = 0; // `written`: points
+  double points = 0, legal = 0;                    // `legal`: an estimate where points were sampled
+};
+
+/// Writes `document` with the kernels added to SpaceOptions::file. Throws Error.
+ExportedSpace exportSpaces(nlohmann::json document, const std::vector<ExportedKernel> &kernels,
+                           const SpaceOptions &flags);
 
 } // namespace lathe::jobs

@@ -11,7 +11,7 @@ namespace lathe::jobs {
 class TaskList {
 public:
   /// Begins an empty list. `clockGhz` converts predicted cycles to seconds.
-  explicit TaskList(double clockGhz) : clockGhz(clockGhz) {}
+  explicit TaskList(double clockGhz = 0) : clockGhz(clockGhz) {}
 
   /// Adds the tasks of a model that have `only` in their label, nodes or text. Throws Error if there is none.
   void addModel(const ModelOptions &model, const CompileOptions &compiling, const std::string &only);

@@ -32,30 +32,6 @@ TunedComparison compareTuned(const ModelOptions &model, const std::string &tuned
   return result;
 }
 
-std::string TunedComparison::speedText(const std::string &other) const {
-  const nlohmann::json &peer = comparison.at("peers").at(0);
-  if (!peer.contains("ratio"))
-    return "the outputs of both do not agree";
-  return fmt::format("{:.3f} times the {} one's speed ({:.3f} to {:.3f}), {}", peer.value("ratio", 0.0), other,
-                     peer.value("ratio_low", 0.0), peer.value("ratio_high", 0.0), peer.value("verdict", ""));
-}
-
-Table TunedComparison::sides() const {
-  Table table({textColumn("package"), numberColumn("median", "ms"), numberColumn("mean", "ms"),
-               numberColumn("min", "ms"), numberColumn("max", "ms"), numberColumn("std", "ms")});
-  const char *names[] = {"tuned", "untuned"};
-  for (size_t i : {1, 0}) {
-    const nlohmann::json &time = comparison.at("sides").at(i).at("time");
-    auto cell = [&](const char *key) { return fmt::format("{:.3f}", time.at(key).get<double>()); };
-    table.row({names[i], cell("median_ms"), cell("mean_ms"), cell("min_ms"), cell("max_ms"), cell("std_ms")});
-  }
-  return table;
-}
-
-std::string TunedOutcome::str() const {
-  return comparison ? fmt::format("{}; {}", comparison->speedText(), check.text) : check.text;
-}
-
 TunedPackage::TunedPackage(const ModelOptions &model, CompileOptions options, double budget)
     : model(model), options(std::move(options)), budget(budget) {}
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "jobs/tune/ReferenceOutputs.h"
-#include "support/Table.h"
 
 #include <nlohmann/json.hpp>
 
@@ -17,12 +16,6 @@ struct TunedComparison {
   double ratio = 0;          // ratio of times, untuned / tuned; 0: the outputs do not agree
   double interval = 0;       // width of the 95 % interval of the ratio
   nlohmann::json comparison; // output of `lathe compare`, the tuned package first
-
-  /// The comparison as text: "1.052 times the untuned one's speed (1.044 to 1.060), faster". `other` replaces the word
-  /// "untuned".
-  std::string speedText(const std::string &other = "untuned") const;
-  /// A table of the times of both packages, side by side, if their outputs agree.
-  Table sides() const;
 };
 
 /// Times the tuned and the untuned package in turns for about `seconds`. Throws Error if a package cannot be run.
@@ -46,9 +39,6 @@ struct TunedOutcome {
   bool gainsNothing() const { return valid() && (comparison->slower || comparison->ratio < 1); }
   /// True if the comparison was disturbed so much that it could not show the usual gain of schedules.
   bool isVague() const { return valid() && comparison->interval > 0.05; }
-  /// The outcome as text: "1.052 times the untuned one's speed (1.044 to 1.060), faster; verified: relative error
-  /// 3.1e-07".
-  std::string str() const;
 };
 
 /// Texts of tasks, each with its schedule; the task with the greatest expected gain comes first.

@@ -1,4 +1,4 @@
-#include "cli/print/TunedModelsPrint.h"
+#include "cli/print/tune/TunedModelsPrint.h"
 
 #include "cli/flags/Options.h"
 #include "lab/machine/Disturbance.h"

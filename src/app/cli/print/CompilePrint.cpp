@@ -1,0 +1,73 @@
+#include "cli/print/CompilePrint.h"
+
+#include "cli/print/VariantsPrint.h"
+#include "support/Text.h"
+
+namespace lathe::cli {
+
+nlohmann::json compiledJson(const CompileJob &job, const CompiledModel &compiled, const LayoutReport &layouts) {
+  const CompileReport &report = compiled.report;
+  return {{"model", job.model.model},
+          {"package", job.output},
+          {"original_bytes", compiled.sourceBytes},
+          {"record_kernels", compiled.records.kernels},
+          {"layouts", layoutJson(layouts)},
+          {"time_s", report.seconds},
+          {"passes_s", report.passSeconds},
+          {"code_s", report.codeSeconds},
+          {"package_bytes", report.packageBytes},
+          {"constant_bytes", report.constantBytes},
+          {"code_bytes", report.codeBytes},
+          {"source_constant_bytes", report.sourceConstantBytes},
+          {"kernels", report.kernels},
+          {"distinct_kernels", report.distinctKernels},
+          {"cached_kernels", report.cachedKernels},
+          {"layout_conversions", report.layoutConversions},
+          {"measured_choice_count", report.measuredChoices},
+          {"timed_kernels", report.timedBatches},
+          {"references", referencesJson(report.references)},
+          {"notes", report.notes},
+          {"flops", report.flops},
+          {"compiled_flops", report.compiledFlops},
+          {"variants", variantsJson(report)},
+          {"target", report.target}};
+}
+
+std::string writtenText(const std::vector<nn::WrittenFile> &written) {
+  if (written.empty())
+    return "";
+  std::string line = fmt::format("{}: {} of text", written[0].path, bytesText(static_cast<double>(written[0].bytes)));
+  if (written.size() > 1)
+    line += fmt::format("; {}: {} of weights, which the text needs beside it", written[1].path,
+                        bytesText(static_cast<double>(written[1].bytes)));
+  return line + "\n";
+}
+
+std::string compiledText(const CompileJob &job, const CompiledModel &compiled) {
+  const CompileReport &report = compiled.report;
+  std::string text =
+      fmt::format("{}: {}, {} distinct, {} of them from the cache, for {}, in {:.2f} s (passes {:.2f}, code {:.2f})\n",
+                  job.output, counted(int64_t(report.kernels), "kernel"), report.distinctKernels, report.cachedKernels,
+                  report.target, report.seconds, report.passSeconds, report.codeSeconds);
+  text += fmt::format(
+      "package {} (constants {}, code {}), the original has {}\n", bytesText(static_cast<double>(report.packageBytes)),
+      bytesText(static_cast<double>(report.constantBytes)), bytesText(static_cast<double>(report.codeBytes)),
+      bytesText(static_cast<double>(compiled.sourceBytes)));
+  if (std::string records = compiled.records.line(job.model); !records.empty())
+    text += records + "\n";
+  if (report.measuredChoices)
+    text += fmt::format("measured times of records choose layouts or kernels of {}\n",
+                        counted(int64_t(report.measuredChoices), "operator"));
+  if (report.timedBatches)
+    text += fmt::format("measured times of records say how a batch passes {}\n",
+                        counted(int64_t(report.timedBatches), "kernel"));
+  text += variantsText(report) + fmt::format("layout conversions kept: {}\n", report.layoutConversions);
+  for (const LayoutConversion &conversion : report.conversions)
+    text += fmt::format("  {}\n", printable(conversionText(conversion)));
+  for (const std::string &note : report.notes)
+    text += fmt::format("note: {}\n", printable(note));
+  return text + fmt::format("operators left to references: {}\n", report.references.size()) +
+         referencesText(report.references);
+}
+
+} // namespace lathe::cli
