@@ -159,7 +159,8 @@ private:
     options.add_option("--problems", job.lists, "Read the problems of --suite from this CSV list")->type_name("CSV");
     options
         .add_option("--via", job.via,
-                    "Measure at the other end of a command that passes pipes (\"ssh board\"), for its --target")
+                    "Measure on the machine that this command reaches, with pipes to it (\"ssh board\"); name its CPU "
+                    "by --target")
         ->type_name("COMMAND");
     options.add_option("--via-directory", job.viaDirectory, "Look there for lathe-tune-runner at the other end")
         ->type_name("DIR");
