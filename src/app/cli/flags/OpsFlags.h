@@ -18,5 +18,6 @@ private:
 };
 
 /// Adds --from-model with the help text `help`, and --suite, --problems and --epilogue.
-void addNetwork(Options &options, OpsFlags &flags, const char *help);
+void addNetwork(Options &options, OpsOptions &network, const char *help);
+
 } // namespace lathe::cli

@@ -2,16 +2,66 @@
 
 #include "jobs/Progress.h"
 #include "jobs/Recording.h"
-#include "jobs/ops/RowLog.h"
 #include "lab/StoreRecords.h"
+#include "support/PendingFile.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <set>
 
 namespace lathe::jobs {
 namespace {
 
 using nlohmann::json;
+
+/// Finished rows as JSON lines. Rows in the file are not measured again; new rows are appended as they finish.
+class RowLog {
+public:
+  explicit RowLog(const std::string &path) : path(path) {
+    if (path.empty())
+      return;
+    require(!PendingFile::isStream(path),
+            "--log {}: is a stream, expected a file: rows that it holds are not measured again", path);
+    std::string text;
+    if (std::filesystem::exists(path))
+      text = readFile(path);
+    for (size_t begin = 0; begin < text.size();) {
+      size_t end = std::min(text.find('\n', begin), text.size());
+      std::string line = text.substr(begin, end - begin);
+      json row = json::parse(line, nullptr, false);
+      // A line that a kill has cut is measured again. A line that is not a row means that the file belongs to somebody
+      // else.
+      bool whole = row.is_object() && row.contains("key") && row["key"].is_string() && row.contains("kind") &&
+                   row.contains("points");
+      bool cut = row.is_discarded() && line[0] == '{';
+      require(whole || cut || line.empty(), "{}: '{:.40}' is not a row of lathe ops bench", path, line);
+      if (whole)
+        rows[row["key"].get<std::string>()] = row;
+      begin = end + 1;
+    }
+    file.open(path, std::ios::app);
+    require(file.good(), "{}: cannot be written", path);
+    if (!text.empty() && text.back() != '\n')
+      file << '\n';
+  }
+  const json *find(const std::string &key) const {
+    auto found = rows.find(key);
+    return found == rows.end() ? nullptr : &found->second;
+  }
+  void add(const json &row) {
+    if (path.empty())
+      return;
+    file << row.dump() << std::endl;
+    require(file.good(), "{}: cannot be written", path);
+  }
+
+private:
+  std::string path;
+  std::map<std::string, json> rows;
+  std::ofstream file;
+};
 
 /// The columns of each operator in the problems.
 class Columns {
@@ -52,10 +102,10 @@ size_t missingPoints(const Recording &recording, const lab::ListedProblem &entry
 }
 
 /// One run of `lathe ops bench`.
-class BenchRun {
+class OpsRun {
 public:
   /// Opens the log and the store.
-  BenchRun(OpsOptions given, const OpsWatch &watch)
+  OpsRun(OpsOptions given, const OpsWatch &watch)
       : options(std::move(given)), watch(watch), columns(options), settings(options.settings()), log(options.log),
         recording(options.record, store::ExperimentKind::ops, "ops bench", options.command, identity()) {
     require(recording.on() || !options.readsRecords(), "--schedule records reads the store: not with --no-store");
@@ -219,7 +269,7 @@ size_t OpsRows::wrongPoints() const {
 }
 
 OpsRows benchOps(OpsOptions options, const std::vector<lab::ListedProblem> &problems, const OpsWatch &watch) {
-  return BenchRun(std::move(options), watch).run(problems);
+  return OpsRun(std::move(options), watch).run(problems);
 }
 
 } // namespace lathe::jobs
