@@ -16,6 +16,8 @@ std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<
                                                   const std::vector<Counts> &counts);
 /// Converts samples of the store back to seconds, by round.
 std::vector<std::vector<double>> secondsOf(const std::vector<std::vector<store::Sample>> &rounds);
+/// Seconds of all samples of a point, in the order of the runs.
+std::vector<double> secondsOf(const store::Point &point);
 
 /// Makes the points of a row, one for each column, in their order; they have no experiment yet.
 std::vector<store::Point> pointsOf(const OpsRow &row);

@@ -1,7 +1,7 @@
 // `lathe bench`: times a package.
 #include "cli/FrontVerbs.h"
 #include "cli/flags/RunFlags.h"
-#include "cli/print/BenchPrint.h"
+#include "cli/print/measure/BenchPrint.h"
 
 #include <iostream>
 

@@ -1,13 +1,9 @@
 // Exports measurements in the formats of other programs.
 #pragma once
 
-#include "lab/judging/Statistics.h"
 #include "store/Store.h"
 
-namespace lathe::cli {
-
-/// Summary of all samples of a point, over all rounds, in seconds (with `nanosecond` = 1: in nanoseconds).
-lab::Summary timeOf(const store::Point &point, double nanosecond = 1e-9);
+namespace lathe::jobs {
 
 /// A column of a CSV table.
 struct CsvColumn {
@@ -29,4 +25,4 @@ size_t exportSamplesCsv(store::Store &store, const store::Filter &filter, const 
 /// the points come from several platforms, because the format has one context. Returns the number of points.
 size_t exportBenchmarkJson(store::Store &store, const store::Filter &filter, const std::string &path);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

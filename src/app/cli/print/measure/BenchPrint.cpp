@@ -1,4 +1,4 @@
-#include "cli/print/BenchPrint.h"
+#include "cli/print/measure/BenchPrint.h"
 
 #include "support/Text.h"
 
