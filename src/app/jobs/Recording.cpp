@@ -2,6 +2,7 @@
 
 #include "cache/ModelFiles.h"
 #include "jobs/Self.h"
+#include "jobs/store/Labels.h"
 #include "lab/StoreRecords.h"
 #include "lab/machine/Machine.h"
 #include "process/ShellWords.h"
@@ -15,36 +16,6 @@
 namespace lathe::jobs {
 
 using nlohmann::json;
-
-std::string nameFrom(const std::string &text) {
-  std::string name = store::validUtf8(text);
-  require(printable(name) == name, "the name '{:.80}' has control characters, expected one line", printable(name));
-  return name;
-}
-
-std::vector<store::Label> labelsOf(const std::string &uuid, const std::vector<std::string> &tags,
-                                   const std::string &note, const std::string &name) {
-  std::vector<store::Label> labels;
-  auto add = [&](const std::string &kind, const std::string &value, const char *flag) {
-    store::Label label{store::LabelTarget::experiment, uuid, kind, value, store::timeNow()};
-    try {
-      if (kind == "name")
-        label.value = nameFrom(value);
-      store::checkLabel(label);
-    } catch (const Error &error) {
-      fail("{}: {}", flag, error.what());
-    }
-    label.changed.clear(); // the store dates it
-    labels.push_back(label);
-  };
-  for (const std::string &tag : tags)
-    add("tag " + store::validUtf8(tag), "set", "--tag");
-  if (!note.empty())
-    add("note", store::validUtf8(note), "--note");
-  if (!name.empty())
-    add("name", name, "--name");
-  return labels;
-}
 
 ProgramBuild programBuild() {
   store::ContentHasher hasher;

@@ -5,7 +5,6 @@
 #include "jobs/ModelOptions.h"
 #include "jobs/Prepared.h"
 #include "jobs/UsedRecords.h"
-#include "store/Labels.h"
 #include "store/Store.h"
 
 #include <set>
@@ -19,14 +18,6 @@ struct RecordOptions {
   std::vector<std::string> tags;
   std::string note, name;
 };
-
-/// Returns `text` if it may be the name of an experiment: one line, because tables, legends and commands show it.
-/// Throws Error for any other text.
-std::string nameFrom(const std::string &text);
-/// Returns the labels that --tag, --note and --name give to the experiment `uuid`, without a date. Throws Error with
-/// the flag for a text that is no valid label.
-std::vector<store::Label> labelsOf(const std::string &uuid, const std::vector<std::string> &tags,
-                                   const std::string &note, const std::string &name);
 
 /// Version of this program, and a hash of the programs that compute: it tells two builds of one version apart.
 struct ProgramBuild {

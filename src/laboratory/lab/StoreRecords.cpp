@@ -49,6 +49,14 @@ std::vector<std::vector<double>> secondsOf(const std::vector<std::vector<store::
   return seconds;
 }
 
+std::vector<double> secondsOf(const store::Point &point) {
+  std::vector<double> seconds;
+  for (auto &round : point.rounds)
+    for (const store::Sample &sample : round)
+      seconds.push_back(double(sample.wallNs) * 1e-9);
+  return seconds;
+}
+
 std::vector<store::Point> pointsOf(const OpsRow &row) {
   std::vector<store::Point> points;
   for (const OpsPoint &measured : row.points) {

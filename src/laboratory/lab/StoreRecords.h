@@ -16,6 +16,8 @@ std::vector<std::vector<store::Sample>> samplesOf(const std::vector<std::vector<
                                                   const std::vector<Counts> &counts);
 /// Converts samples of the store to seconds, in one list per round.
 std::vector<std::vector<double>> secondsOf(const std::vector<std::vector<store::Sample>> &rounds);
+/// Seconds of all samples of a point, in the order of the runs.
+std::vector<double> secondsOf(const store::Point &point);
 
 /// Makes the points of a measured row, one for each column, in the order of the columns; the points have no experiment
 /// yet.

@@ -1,5 +1,6 @@
 #include "report/Account.h"
 
+#include "lab/StoreRecords.h"
 #include "lab/judging/Statistics.h"
 #include "report/Best.h"
 
@@ -48,19 +49,6 @@ std::vector<Row> rowsAsInNetwork(const std::vector<Row> &rows,
 
 // Profiles.
 
-namespace {
-
-/// Seconds of a point's repetitions, in the order of the runs.
-std::vector<double> secondsOf(const store::Point &point) {
-  std::vector<double> seconds;
-  for (auto &round : point.rounds)
-    for (const store::Sample &sample : round)
-      seconds.push_back(double(sample.wallNs) * 1e-9);
-  return seconds;
-}
-
-} // namespace
-
 std::optional<Profile> lastProfile(store::Store &store, const std::string &model, const std::string &platform,
                                    int threads) {
   store::Filter filter;
@@ -78,7 +66,7 @@ std::optional<Profile> lastProfile(store::Store &store, const std::string &model
     return std::nullopt;
   Profile profile;
   profile.experiment = whole->experiment;
-  std::vector<double> runs = secondsOf(*whole);
+  std::vector<double> runs = lab::secondsOf(*whole);
   std::vector<size_t> chosen = lab::fastestQuarter(runs);
   profile.seconds = profile.overhead = lab::meanAt(runs, chosen);
   filter = {};
@@ -86,7 +74,7 @@ std::optional<Profile> lastProfile(store::Store &store, const std::string &model
   filter.op = "kernel";
   std::map<size_t, ProfiledKernel> kernels; // by place in the plan
   store.points(filter, true, [&](const store::Point &point) {
-    auto seconds = secondsOf(point);
+    auto seconds = lab::secondsOf(point);
     if (seconds.size() != runs.size())
       return;
     const json &detail = point.problem.detail;

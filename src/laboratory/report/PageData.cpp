@@ -1,5 +1,6 @@
 #include "report/PageData.h"
 
+#include "lab/StoreRecords.h"
 #include "lab/judging/Statistics.h"
 #include "lab/judging/Turns.h"
 #include "report/PageColumns.h"
@@ -121,17 +122,13 @@ void PageData::addExperiment(const store::Experiment &experiment) {
 
 /// The median with its quartiles and its interval over the starts, and the samples by round.
 void PageData::Columns::addTimes(const store::Point &point, const Row &row) {
-  std::vector<double> seconds;
-  seconds.reserve(point.sampleCount());
   roundCounts.push_back(uint32_t(point.rounds.size()));
   for (auto &round : point.rounds) {
     roundLengths.push_back(uint32_t(round.size()));
-    for (const store::Sample &sample : round) {
+    for (const store::Sample &sample : round)
       samples.push_back(sample.wallNs);
-      seconds.push_back(double(sample.wallNs) * 1e-9);
-    }
   }
-  lab::Summary time = lab::summarize(seconds);
+  lab::Summary time = lab::summarize(lab::secondsOf(point));
   lab::MedianEstimate estimate = lab::medianOverStarts(report::startsOf(row));
   bool timed = time.count > 0;
   auto add = [&](const char *name, double value) { rows.number(name, timed ? value : unknown); };

@@ -62,7 +62,7 @@ static const Row *baselineOf(const std::vector<const Row *> &cell, const ColumnC
 }
 
 Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {
-  Speedups result;
+  Speedups result{baseline.str()};
   // Ratios by setting and column; a provider's fastest row is under the provider's name.
   std::map<std::pair<std::string, std::string>, std::vector<double>> ratios;
   std::map<std::string, std::vector<std::string>> columns; // of a provider

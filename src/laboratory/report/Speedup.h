@@ -34,6 +34,7 @@ struct SpeedupSummary {
 };
 
 struct Speedups {
+  std::string baseline; // text of the column
   std::vector<Speedup> rows;
   std::vector<SpeedupSummary> summaries;
 };

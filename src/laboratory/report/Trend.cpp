@@ -1,5 +1,6 @@
 #include "report/Trend.h"
 
+#include "lab/StoreRecords.h"
 #include "lab/judging/Turns.h"
 #include "lab/judging/Verdict.h"
 
@@ -147,19 +148,12 @@ double othersOf(const store::Disturbance &disturbance, const store::Platform &pl
 
 Observation observationOf(const store::Point &point, const store::Experiment &experiment,
                           const store::Platform &platform) {
-  std::vector<double> seconds;
-  std::vector<std::vector<double>> rounds;
-  for (auto &round : point.rounds) {
-    rounds.emplace_back();
-    for (const store::Sample &sample : round)
-      rounds.back().push_back(1e-9 * double(sample.wallNs));
-    seconds.insert(seconds.end(), rounds.back().begin(), rounds.back().end());
-  }
+  std::vector<double> seconds = lab::secondsOf(point);
   Observation made{point.experiment, point.measured,      experiment.version, experiment.revision,
                    experiment.build, experiment.platform, seconds.size()};
   made.others = othersOf(point.disturbance, platform);
   made.median = lab::median(seconds);
-  made.spread = lab::medianOverStarts(lab::byStart(rounds, point.starts, rounds.size()));
+  made.spread = lab::medianOverStarts(lab::byStart(lab::secondsOf(point.rounds), point.starts, point.rounds.size()));
   return made;
 }
 
@@ -212,7 +206,43 @@ void keepThoseApart(TrendSeries &series) {
   }
 }
 
-/// Sorts the observations of each series by date and finds the changes of each series.
+/// Compares texts with numbers in them by the numbers: "#2" is before "#10".
+bool inNumericOrder(const std::string &a, const std::string &b) {
+  auto isDigit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  for (size_t i = 0, j = 0;;) {
+    if (i == a.size() || j == b.size())
+      return i == a.size() && j < b.size();
+    if (!isDigit(a[i]) || !isDigit(b[j])) {
+      if (a[i] != b[j])
+        return a[i] < b[j];
+      ++i, ++j;
+      continue;
+    }
+    auto number = [&](const std::string &text, size_t &at) { // skips leading zeros
+      while (at < text.size() && text[at] == '0')
+        ++at;
+      size_t begin = at;
+      while (at < text.size() && isDigit(text[at]))
+        ++at;
+      return std::string_view(text).substr(begin, at - begin);
+    };
+    std::string_view left = number(a, i), right = number(b, j);
+    if (left != right)
+      return left.size() != right.size() ? left.size() < right.size() : left < right;
+  }
+}
+
+/// Sorts networks first, then problems, then kernels of profiles; each by the numbers in its text.
+void sortForReaders(std::vector<TrendSeries> &all) {
+  auto rank = [](const TrendSeries &series) { return series.op == "model" ? 0 : series.op == "kernel" ? 2 : 1; };
+  std::stable_sort(all.begin(), all.end(), [&](const TrendSeries &a, const TrendSeries &b) {
+    if (rank(a) != rank(b))
+      return rank(a) < rank(b);
+    return inNumericOrder(a.op + " " + a.problem, b.op + " " + b.problem);
+  });
+}
+
+/// Sorts the series, and the observations of each by date, and finds the changes of each.
 std::vector<TrendSeries> withChanges(std::map<std::vector<std::string>, TrendSeries> series) {
   std::vector<TrendSeries> found;
   for (auto &[key, one] : series) {
@@ -225,6 +255,7 @@ std::vector<TrendSeries> withChanges(std::map<std::vector<std::string>, TrendSer
     keepThoseApart(one);
     found.push_back(std::move(one));
   }
+  sortForReaders(found);
   return found;
 }
 

@@ -54,8 +54,9 @@ struct TrendFilter {
   store::Filter points = {};
 };
 
-/// The series of points that passed or are mistrusted and have a time above 0, sorted by problem, provider, variant,
-/// kind of experiment, setting and machine. A machine is its CPU, cores, hardware threads and memory: updates of its
+/// The series of points that passed or are mistrusted and have a time above 0: of networks, then of problems, then of
+/// kernels of profiles, each by the numbers in its text, then by provider, variant, kind of experiment, setting and
+/// machine. A machine is its CPU, cores, hardware threads and memory: updates of its
 /// system belong to the history.
 ///
 /// The changes of a series are changePoints of the medians, except those that the spread of the observations may

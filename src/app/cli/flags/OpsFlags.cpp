@@ -159,21 +159,21 @@ void OpsFlags::requireHonoured(const Options &options) const {
           "--max-starts {}: --starts 1 is one process and no more", bench.maxStarts);
 }
 
-void addNetwork(Options &options, OpsFlags &flags, const char *help) {
-  auto *model = options.add_option("--from-model", flags.model, help)->type_name("MODEL");
+void addNetwork(Options &options, OpsOptions &network, const char *help) {
+  auto *model = options.add_option("--from-model", network.model, help)->type_name("MODEL");
   options
-      .add_option("--suite", flags.suites,
+      .add_option("--suite", network.suites,
                   "Use a suite of problems instead of a network; its list says how often each problem occurs")
       ->delimiter(',')
       ->excludes(model);
-  options.add_option("--problems", flags.problems, "Look for the suite in this problem list only")->type_name("CSV");
+  options.add_option("--problems", network.problems, "Look for the suite in this problem list only")->type_name("CSV");
   options
-      .add_option("--epilogue", flags.epilogue,
+      .add_option("--epilogue", network.epilogue,
                   "Set the epilogue of the suite's convolutions and fc: none, or bias, add and relu joined by + "
                   "(default: bias+relu)")
       ->capture_default_str();
-  options.afterParse([&] {
-    if (flags.suites.empty())
+  options.afterParse([&options, &network] {
+    if (network.suites.empty())
       options.refuse({"--problems", "--epilogue"}, "no list of problems is read without --suite");
   });
 }

@@ -17,6 +17,7 @@ private:
   void addEffort(Options &options);   // repetitions, and limits of time and memory
 };
 
-/// Adds the flags --from-model with the help text `help`, --suite, --problems and --epilogue.
-void addNetwork(Options &options, OpsFlags &flags, const char *help);
+/// Adds --from-model with the help text `help`, and --suite, --problems and --epilogue.
+void addNetwork(Options &options, OpsOptions &network, const char *help);
+
 } // namespace lathe::cli

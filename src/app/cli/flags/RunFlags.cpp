@@ -1,6 +1,7 @@
 #include "cli/flags/RunFlags.h"
 
 #include "cli/flags/StoreFlags.h"
+#include "jobs/store/Labels.h"
 
 namespace lathe::cli {
 

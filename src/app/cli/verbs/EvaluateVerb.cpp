@@ -4,7 +4,7 @@
 #include "cli/flags/PictureFlags.h"
 #include "cli/flags/RunFlags.h"
 #include "cli/flags/TfliteLibrary.h"
-#include "cli/print/EvaluatePrint.h"
+#include "cli/print/measure/EvaluatePrint.h"
 
 #include <iostream>
 

@@ -1,7 +1,7 @@
 #include "cli/FrontVerbs.h"
 #include "cli/flags/RunFlags.h"
 #include "cli/print/PageFiles.h"
-#include "cli/print/ProfileTable.h"
+#include "cli/print/measure/ProfileTable.h"
 #include "jobs/Terminal.h"
 #include "support/Text.h"
 

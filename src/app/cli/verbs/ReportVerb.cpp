@@ -22,7 +22,7 @@ namespace {
 struct ReportFlags {
   StoreFlags store;
   FilterFlags filters;
-  OpsFlags network; // for estimates
+  OpsOptions network; // for estimates
   std::string page, svg, title, baseline;
 
   void add(Options &options) {
@@ -53,14 +53,7 @@ void addEstimates(report::PageData &data, store::Store &store, ReportFlags &flag
   std::string name =
       flags.network.model.empty() ? fmt::format("{}", fmt::join(flags.network.suites, ", ")) : flags.network.model;
   std::vector<report::Row> rows = report::latest(report::rowsOf(store, flags.filters.filter(store)));
-  auto asInNetwork = report::rowsAsInNetwork(rows, [&](const std::string &platform) {
-    return report::networkState(report::constantBytes(network.parts), report::lastLevelBytes(store.platform(platform)));
-  });
-  auto seconds = [&](const report::Estimate &estimate) {
-    return benchSeconds(store, network.text, estimate.platform, estimate.setting.threads);
-  };
-  for (const std::vector<report::Row> *list : {&asInNetwork, &rows})
-    data.addEstimates(name, report::estimates(*list, network.parts, seconds));
+  data.addEstimates(name, estimatesOf(network, rows, store));
 }
 
 /// Throws Error unless there is a point with the provider, variant and schedule of --baseline.

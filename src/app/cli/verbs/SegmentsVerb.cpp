@@ -1,7 +1,7 @@
 // `lathe segments`: compares a network piece by piece with another runtime.
 #include "cli/CompilerVerbs.h"
 #include "cli/flags/Describe.h"
-#include "cli/print/SegmentsPrint.h"
+#include "cli/print/measure/SegmentsPrint.h"
 
 #include <iostream>
 

@@ -1,7 +1,7 @@
 // `lathe sweep`: measures one or several models at every level, layout, target and number of threads.
 #include "cli/FrontVerbs.h"
 #include "cli/flags/SweepFlags.h"
-#include "cli/print/SweepPage.h"
+#include "cli/print/measure/SweepPage.h"
 #include "process/ShellWords.h"
 
 #include <algorithm>

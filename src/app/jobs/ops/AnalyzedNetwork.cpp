@@ -1,13 +1,14 @@
 #include "jobs/ops/AnalyzedNetwork.h"
 
-#include "jobs/Recording.h"
+#include "report/Account.h"
 
 namespace lathe::jobs {
 
 using report::Row;
 
-AnalyzedNetwork networkOf(OpsOptions &flags, const std::string &op) {
+AnalyzedNetwork networkOf(OpsOptions flags, const std::string &op, double seconds) {
   AnalyzedNetwork network;
+  network.seconds = seconds;
   auto add = [&](const std::vector<lab::ListedProblem> &entries) {
     for (auto &entry : entries)
       network.parts.push_back({entry.problem.str(), entry.count, entry.nodes});
@@ -28,9 +29,11 @@ AnalyzedNetwork networkOf(OpsOptions &flags, const std::string &op) {
   return network;
 }
 
-std::optional<double> benchSeconds(store::Store &store, const std::string &named, const std::string &platform,
+std::optional<double> benchSeconds(store::Store &store, const AnalyzedNetwork &network, const std::string &platform,
                                    int threads) {
-  if (named.empty())
+  if (network.seconds > 0)
+    return network.seconds;
+  if (network.text.empty())
     return std::nullopt;
   store::Filter filter;
   filter.kind = store::ExperimentKind::bench;
@@ -38,10 +41,27 @@ std::optional<double> benchSeconds(store::Store &store, const std::string &named
   filter.platform = platform;
   std::optional<Row> last;
   for (Row &row : report::rowsOf(store, filter))
-    if (row.counts() && row.problem.starts_with(named) && row.setting.threads == threads && row.setting.batch <= 1 &&
-        (!last || last->measured <= row.measured))
+    if (row.counts() && row.problem.starts_with(network.text) && row.setting.threads == threads &&
+        row.setting.batch <= 1 && (!last || last->measured <= row.measured))
       last = std::move(row);
   return last ? std::optional(last->median) : std::nullopt;
+}
+
+std::vector<report::Estimate> estimatesOf(const AnalyzedNetwork &network, const std::vector<Row> &rows,
+                                          store::Store &store) {
+  const std::vector<report::Part> &parts = network.parts;
+  if (parts.empty())
+    return {};
+  auto asInNetwork = report::rowsAsInNetwork(rows, [&](const std::string &platform) {
+    return report::networkState(report::constantBytes(parts), report::lastLevelBytes(store.platform(platform)));
+  });
+  auto seconds = [&](const report::Estimate &estimate) {
+    return benchSeconds(store, network, estimate.platform, estimate.setting.threads);
+  };
+  std::vector<report::Estimate> result = report::estimates(asInNetwork, parts, seconds);
+  for (report::Estimate &estimate : report::estimates(rows, parts, seconds))
+    result.push_back(std::move(estimate));
+  return result;
 }
 
 } // namespace lathe::jobs

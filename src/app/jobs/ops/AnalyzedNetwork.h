@@ -11,17 +11,20 @@ namespace lathe::jobs {
 struct AnalyzedNetwork {
   std::vector<report::Part> parts;
   std::string command; // command that measures the operators of the network
-  // how the problem text of the model's points begins, without the model's inputs; "" for a suite
-  std::string text;
+  std::string text;    // beginning of the problem text of the model's points, without its inputs; "" for a suite
+  double seconds = 0;  // time of the whole network, if the user gives it
 };
 
-/// Returns the network that --from-model or --suite names; an empty one if neither is given. `op`: value of
-/// --operator.
-AnalyzedNetwork networkOf(OpsOptions &flags, const std::string &op);
+/// The network of --from-model or --suite; empty without them. `op`: only a suite's problems of this operator.
+AnalyzedNetwork networkOf(OpsOptions flags, const std::string &op, double seconds = 0);
 
-/// Returns the last verified time of a model in seconds, as stored by `lathe bench`; nothing for a suite. `named`:
-/// AnalyzedNetwork::text.
-std::optional<double> benchSeconds(store::Store &store, const std::string &named, const std::string &platform,
+/// The time of the whole network: as given, else its last verified one in seconds, as stored by `lathe bench`; nothing
+/// for a suite.
+std::optional<double> benchSeconds(store::Store &store, const AnalyzedNetwork &network, const std::string &platform,
                                    int threads);
+
+/// Sums over the network's operators: with the caches as in the network, then as measured.
+std::vector<report::Estimate> estimatesOf(const AnalyzedNetwork &network, const std::vector<report::Row> &rows,
+                                          store::Store &store);
 
 } // namespace lathe::jobs

@@ -81,13 +81,18 @@ ListedModel listModel(const std::string &model) {
   return result;
 }
 
-std::vector<std::string> OpsOptions::finish() {
+void OpsOptions::finish() {
   bench.maxStarts = bench.minStarts == 1 ? 1 : std::max(bench.maxStarts, bench.minStarts);
   bench.minRounds = repetitions;
   bench.maxRounds = std::max(bench.maxRounds, repetitions);
-  std::vector<std::string> notes = {chooseProviders(), startsNote()};
+  notes = {chooseProviders(), startsNote()};
   std::erase(notes, "");
-  return notes;
+}
+
+void OpsOptions::sayNotes() const {
+  for (const std::string &note : notes)
+    if (!Progress::isSilent())
+      say(fmt::format("lathe ops bench: {}", note));
 }
 
 std::string OpsOptions::startsNote() const {

@@ -1,7 +1,7 @@
 // Options of `lathe ops bench`: the problems, providers and settings that it measures.
 #pragma once
 
-#include "jobs/Common.h"
+#include "jobs/Recording.h"
 #include "lab/ops/OpsLab.h"
 #include "lab/problems/ProblemSyntax.h"
 
@@ -16,10 +16,14 @@ struct OpsOptions {
   bool list = false, dryRun = false, fresh = false;
   double minutes = 0;
   lab::OpsLabOptions bench;
+  RecordOptions record;
+  Arguments command; // of `lathe ops bench`, as the store keeps them
 
-  /// Completes the options. Returns messages about choices made for the user (the providers, if none is named and
-  /// oneDNN is missing) and about verdicts that are impossible with so few starts.
-  std::vector<std::string> finish();
+  /// Completes the options.
+  void finish();
+  /// Says on stderr what the completion chose for the user (the providers, if none is named and oneDNN is missing), and
+  /// which verdicts so few starts never give. Call it after all options were checked: an error is one line.
+  void sayNotes() const;
   /// True if the only --suite is `list`, which lists the suites.
   bool listsSuites() const { return suites == std::vector<std::string>{"list"}; }
 
@@ -38,7 +42,9 @@ struct OpsOptions {
   std::string repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting, const std::string &store) const;
 
 private:
-  /// Returns a message if --starts and --max-starts make verdicts impossible; "" if verdicts are possible.
+  std::vector<std::string> notes;
+
+  /// A message if verdicts are impossible with --starts and --max-starts; "" if they are possible.
   std::string startsNote() const;
   /// Chooses providers if none is named. Returns a message if oneDNN is not among them, "" otherwise.
   std::string chooseProviders();

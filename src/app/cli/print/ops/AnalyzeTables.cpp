@@ -36,9 +36,7 @@ std::string number(const std::optional<double> &value, const char *otherwise = "
   return value ? fmt::format("{:.3f}", *value) : otherwise;
 }
 
-} // namespace
-
-std::string rooflineText(const std::vector<report::RooflineShare> &shares, const TableStyle &style) {
+std::string textOf(const std::vector<report::RooflineShare> &shares, const TableStyle &style) {
   Table table({problemColumn(), providerColumn(), textColumn("setting").drop(1).shrink(8), numberColumn("", "ms"),
                numberColumn("GFLOPS"), numberColumn("GB/s").drop(3), numberColumn("FLOP/byte").drop(4),
                numberColumn("roofline"), textColumn("bound by").drop(2)});
@@ -57,7 +55,7 @@ std::string rooflineText(const std::vector<report::RooflineShare> &shares, const
                                  : "");
 }
 
-std::string countedText(const std::vector<report::Counted> &counted, const TableStyle &style) {
+std::string textOf(const std::vector<report::Counted> &counted, const TableStyle &style) {
   Table table({problemColumn(), providerColumn(), textColumn("setting").drop(2).shrink(8), numberColumn("", "ms"),
                numberColumn("CPU", "ms").drop(4), numberColumn("processors"), numberColumn("instr./cycle").drop(1),
                numberColumn("GHz").drop(3), numberColumn("FLOP/cycle").drop(5), numberColumn("cache misses").drop(6)});
@@ -75,9 +73,10 @@ std::string countedText(const std::vector<report::Counted> &counted, const Table
   return table.str(style) + (hardware ? "" : "no hardware counters were kept: `lathe ops bench` says why\n");
 }
 
-std::string speedupText(const report::Speedups &speedups, const std::string &baseline, const TableStyle &style) {
+std::string textOf(const report::Speedups &speedups, const TableStyle &style) {
   Table points({problemColumn(), textColumn("setting").drop(2).shrink(8), providerColumn(), numberColumn("", "ms"),
-                numberColumn(baseline, "ms").drop(3), numberColumn("speedup"), textColumn("95 % interval").drop(1)});
+                numberColumn(speedups.baseline, "ms").drop(3), numberColumn("speedup"),
+                textColumn("95 % interval").drop(1)});
   for (auto &speedup : speedups.rows)
     points.row({problemCell(*speedup.row), report::contextText(*speedup.row), report::scheduledColumnOf(*speedup.row),
                 millisecondsText(speedup.row->median), millisecondsText(speedup.baseline->median),
@@ -95,11 +94,11 @@ std::string speedupText(const report::Speedups &speedups, const std::string &bas
 }
 
 /// The verdict as text: "faster", or "ambiguous (too few starts)".
-static std::string verdictCell(lab::Verdict verdict, const std::string &because) {
+std::string verdictCell(lab::Verdict verdict, const std::string &because) {
   return std::string(name(verdict)) + (because.empty() ? "" : fmt::format(" ({})", because));
 }
 
-std::string bestText(const std::vector<report::Best> &best, const TableStyle &style) {
+std::string textOf(const std::vector<report::Best> &best, const TableStyle &style) {
   Table table({problemColumn(), textColumn("setting").drop(1).shrink(8), textColumn("fastest").shrink(12),
                textColumn("schedule").drop(4).shrink(16), numberColumn("", "ms"), textColumn("next").drop(3).shrink(12),
                numberColumn("next / fastest").drop(2), textColumn("verdict")});
@@ -114,7 +113,7 @@ std::string bestText(const std::vector<report::Best> &best, const TableStyle &st
   return table.str(style) + "\n" + counts.str({style.width});
 }
 
-std::string schedulesText(const report::ScheduleGains &gains, const TableStyle &style) {
+std::string textOf(const report::ScheduleGains &gains, const TableStyle &style) {
   Table table({problemColumn(), textColumn("setting").drop(5).shrink(8), providerColumn(),
                numberColumn("schedules").drop(3), numberColumn("default", "ms").drop(4), numberColumn("best", "ms"),
                numberColumn("default / best"), textColumn("95 % interval").drop(6), textColumn("verdict").drop(1),
@@ -134,7 +133,7 @@ std::string schedulesText(const report::ScheduleGains &gains, const TableStyle &
   return table.str(style) + "\n" + summaries.str({style.width});
 }
 
-std::string failedText(const std::vector<const Row *> &failed, const TableStyle &style) {
+std::string textOf(const std::vector<const Row *> &failed, const TableStyle &style) {
   std::string text;
   for (size_t i = 0; i < failed.size() && (style.rows == 0 || i < style.rows); ++i)
     text += fmt::format("{} {}, {}: {}: {}\n  {}\n", report::scheduledColumnOf(*failed[i]), problemCell(*failed[i]),
@@ -144,7 +143,7 @@ std::string failedText(const std::vector<const Row *> &failed, const TableStyle 
   return text;
 }
 
-std::string estimateText(const std::vector<report::Estimate> &estimates, const TableStyle &style) {
+std::string textOf(const std::vector<report::Estimate> &estimates, const TableStyle &style) {
   Table table({textColumn("setting").shrink(12), providerColumn(), numberColumn("operators").drop(2),
                numberColumn("without a time").drop(1), numberColumn("sum", "ms"), numberColumn("measured", "ms"),
                numberColumn("difference")});
@@ -166,7 +165,7 @@ std::string estimateText(const std::vector<report::Estimate> &estimates, const T
   return text;
 }
 
-std::string accountText(const std::vector<report::Account> &accounts, const TableStyle &style) {
+std::string textOf(const std::vector<report::Account> &accounts, const TableStyle &style) {
   using store::CacheState;
   std::string text;
   for (auto &account : accounts) {
@@ -208,7 +207,7 @@ std::string accountText(const std::vector<report::Account> &accounts, const Tabl
   return text;
 }
 
-std::string convTableText(const std::vector<report::ConvTable> &tables, const TableStyle &style) {
+std::string textOf(const std::vector<report::ConvTable> &tables, const TableStyle &style) {
   std::string text;
   for (auto &one : tables) {
     Table table({textColumn("input"), textColumn("kernel"), textColumn("stride").drop(1), numberColumn("GFLOP").drop(2),
@@ -228,7 +227,7 @@ std::string convTableText(const std::vector<report::ConvTable> &tables, const Ta
   return text;
 }
 
-std::string correlationText(const std::vector<report::Correlation> &correlations, const TableStyle &style) {
+std::string textOf(const std::vector<report::Correlation> &correlations, const TableStyle &style) {
   Table table({textColumn("times of").shrink(20), textColumn("with").shrink(12), numberColumn("points"),
                numberColumn("Pearson (logarithms)"), numberColumn("Spearman").drop(1)});
   for (auto &c : correlations)
@@ -236,7 +235,7 @@ std::string correlationText(const std::vector<report::Correlation> &correlations
   return table.str(style);
 }
 
-std::string turningText(const std::vector<report::Turning> &turnings, const TableStyle &style) {
+std::string textOf(const std::vector<report::Turning> &turnings, const TableStyle &style) {
   Table table({textColumn("along").shrink(12), numberColumn("points"), numberColumn("turns at"),
                numberColumn("slope before"), numberColumn("after"), numberColumn("one line").drop(2),
                numberColumn("< 10 % a thread beyond").drop(3), textColumn("of").drop(1).shrink(20)});
@@ -251,6 +250,12 @@ std::string turningText(const std::vector<report::Turning> &turnings, const Tabl
                turning.threads ? fmt::format("{:.0f}", *turning.threads) : "", turning.curve.context});
   }
   return table.str(style);
+}
+
+} // namespace
+
+std::string tablesOf(const jobs::Finding &finding, const TableStyle &style) {
+  return std::visit([&](const auto &figures) { return textOf(figures, style); }, finding.figures);
 }
 
 std::string diffText(const report::Diff &diff, bool all, const TableStyle &style) {

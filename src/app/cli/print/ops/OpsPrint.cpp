@@ -1,11 +1,9 @@
 #include "cli/print/ops/OpsPrint.h"
 
-#include "cli/flags/Options.h"
 #include "lab/machine/Disturbance.h"
 #include "support/Text.h"
 
 #include <algorithm>
-#include <iostream>
 #include <map>
 #include <set>
 
@@ -55,35 +53,7 @@ std::string columnOf(const json &point) {
          (schedule.empty() ? "" : ":" + schedule);
 }
 
-} // namespace
-
-void printRow(const json &row, size_t width) {
-  std::string layout = row.value("layout", "any");
-  std::vector<std::string> parts = {fmt::format("{:<52}", row["text"].get<std::string>()),
-                                    fmt::format("{} {} {}{}", counted(row["threads"].get<int>(), "thread"),
-                                                row.value("cache", "hot"), layout == "any" ? "" : layout + " ",
-                                                row["kind"].get<std::string>())};
-  for (const json &point : row["points"])
-    parts.push_back(fmt::format("{} {}", columnOf(point), timeText(point)));
-  for (const json &verdict : row["verdicts"])
-    parts.push_back(fmt::format("{} / {} {:.3f} {}", verdict["peer"].get<std::string>(),
-                                row["points"][0]["provider"].get<std::string>(), verdict["ratio"].get<double>(),
-                                verdictText(verdict)));
-  std::cout << wrapped(parts, width);
-  bool wrong = false;
-  for (const json &point : row["points"]) {
-    std::string status = point["status"];
-    if (status == "passed" || status == "unimplemented" || status == "same_as")
-      continue;
-    wrong = true;
-    std::cout << fmt::format("  {} {}: {}\n", columnOf(point), status, point.value("reason", ""));
-  }
-  if (wrong)
-    std::cout << "  " << row["repro"].get<std::string>() << "\n";
-  std::cout.flush();
-}
-
-void printSummaries(const std::vector<lab::OpsSummary> &summaries, const TableStyle &style) {
+std::string summariesText(const std::vector<lab::OpsSummary> &summaries, const TableStyle &style) {
   Table table({textColumn("kind"), numberColumn("threads").drop(1), textColumn("layout").drop(4),
                textColumn("caches").drop(3), textColumn("peer"), numberColumn("problems"), numberColumn("mean ratio"),
                numberColumn("faster"), numberColumn("same").drop(2), numberColumn("ambiguous"),
@@ -94,26 +64,9 @@ void printSummaries(const std::vector<lab::OpsSummary> &summaries, const TableSt
                std::to_string(s.same), std::to_string(s.ambiguous),
                s.withinOverhead ? std::to_string(s.withinOverhead) : "", std::to_string(s.slower),
                std::to_string(s.slowerBeyond3)});
-  if (!summaries.empty())
-    std::cout << "\nPeer's time over ours, best variant of each; geometric mean over problems:\n" << table.str(style);
-}
-
-void printList(const std::vector<lab::ListedProblem> &problems, const TableStyle &style) {
-  Table table({textColumn("problem").shrink(24), textColumn("kind"), numberColumn("GFLOP"), numberColumn("count"),
-               textColumn("name").drop(2).shrink(10), textColumn("suites").drop(1).shrink(10)});
-  for (auto &entry : problems)
-    table.row({entry.text, entry.problem.kind(), fmt::format("{:.3f}", entry.problem.flops() * 1e-9),
-               std::to_string(entry.count), entry.name, fmt::format("{}", fmt::join(entry.suites, " "))});
-  std::cout << table.str(style);
-}
-
-size_t wrongPoints(const std::vector<json> &rows) {
-  static const std::set<std::string> right = {"passed", "unimplemented", "same_as"};
-  size_t wrong = 0;
-  for (const json &row : rows)
-    for (const json &point : row["points"])
-      wrong += !right.count(point["status"]);
-  return wrong;
+  return summaries.empty()
+             ? ""
+             : "\nPeer's time over ours, best variant of each; geometric mean over problems:\n" + table.str(style);
 }
 
 /// True if too many rounds of the row began before the processor reached full speed.
@@ -124,7 +77,8 @@ bool beganSlowly(const json &row) {
   return double(row.value("slow_rounds", 0)) > lab::unreliableSlowShare * double(rounds);
 }
 
-std::string totalsText(const std::vector<json> &rows, size_t measured, size_t kept, size_t left) {
+std::string totalsText(const OpsRows &result) {
+  const std::vector<json> &rows = result.rows;
   size_t disturbed = 0, slow = 0, drifting = 0;
   for (const json &row : rows) {
     disturbed += row.value("other_processors", 0.0) > lab::disturbingProcessors;
@@ -133,8 +87,8 @@ std::string totalsText(const std::vector<json> &rows, size_t measured, size_t ke
                             [](const json &point) { return point.value("drifts", false); });
   }
   auto of = [](size_t count, const char *noun) { return counted(int64_t(count), noun); };
-  std::string text = fmt::format("{}, {} measured now, {} did not pass", of(rows.size(), "row"), measured,
-                                 of(wrongPoints(rows), "point"));
+  std::string text = fmt::format("{}, {} measured now, {} did not pass", of(rows.size(), "row"), result.measured,
+                                 of(result.wrongPoints(), "point"));
   if (disturbed)
     text += fmt::format("; other programs disturbed {}: do not trust the times", of(disturbed, "row"));
   if (slow)
@@ -142,10 +96,10 @@ std::string totalsText(const std::vector<json> &rows, size_t measured, size_t ke
         fmt::format("; the processors ran below full speed under {} (\"slow_rounds\" in the JSON)", of(slow, "row"));
   if (drifting)
     text += fmt::format("; times of {} rose or fell all along (\"drift\" in the JSON)", of(drifting, "row"));
-  if (kept)
-    text += fmt::format("; {} measured before", of(kept, "row"));
-  if (left)
-    text += fmt::format("; {} left for another time", of(left, "row"));
+  if (result.kept)
+    text += fmt::format("; {} measured before", of(result.kept, "row"));
+  if (result.left)
+    text += fmt::format("; {} left for another time", of(result.left, "row"));
   return text + "\n";
 }
 
@@ -196,6 +150,41 @@ std::string uncountedText(const std::vector<json> &rows) {
   return text;
 }
 
+} // namespace
+
+std::string rowText(const json &row, size_t width) {
+  std::string layout = row.value("layout", "any");
+  std::vector<std::string> parts = {fmt::format("{:<52}", row["text"].get<std::string>()),
+                                    fmt::format("{} {} {}{}", counted(row["threads"].get<int>(), "thread"),
+                                                row.value("cache", "hot"), layout == "any" ? "" : layout + " ",
+                                                row["kind"].get<std::string>())};
+  for (const json &point : row["points"])
+    parts.push_back(fmt::format("{} {}", columnOf(point), timeText(point)));
+  for (const json &verdict : row["verdicts"])
+    parts.push_back(fmt::format("{} / {} {:.3f} {}", verdict["peer"].get<std::string>(),
+                                row["points"][0]["provider"].get<std::string>(), verdict["ratio"].get<double>(),
+                                verdictText(verdict)));
+  std::string text = wrapped(parts, width);
+  bool wrong = false;
+  for (const json &point : row["points"]) {
+    std::string status = point["status"];
+    if (status == "passed" || status == "unimplemented" || status == "same_as")
+      continue;
+    wrong = true;
+    text += fmt::format("  {} {}: {}\n", columnOf(point), status, point.value("reason", ""));
+  }
+  return wrong ? fmt::format("{}  {}\n", text, row["repro"].get<std::string>()) : text;
+}
+
+std::string listText(const std::vector<lab::ListedProblem> &problems, const TableStyle &style) {
+  Table table({textColumn("problem").shrink(24), textColumn("kind"), numberColumn("GFLOP"), numberColumn("count"),
+               textColumn("name").drop(2).shrink(10), textColumn("suites").drop(1).shrink(10)});
+  for (auto &entry : problems)
+    table.row({entry.text, entry.problem.kind(), fmt::format("{:.3f}", entry.problem.flops() * 1e-9),
+               std::to_string(entry.count), entry.name, fmt::format("{}", fmt::join(entry.suites, " "))});
+  return table.str(style);
+}
+
 Table suiteTable(const std::vector<lab::SuiteSummary> &suites) {
   Table table({textColumn("suite"), numberColumn("problems"), textColumn("kinds").shrink(12),
                textColumn("list").drop(1).shrink(16)});
@@ -203,6 +192,29 @@ Table suiteTable(const std::vector<lab::SuiteSummary> &suites) {
     table.row({suite.name, std::to_string(suite.problems),
                valueCell(fmt::format("{}", fmt::join(suite.kinds, " ")), suite.kinds), suite.path});
   return table;
+}
+
+std::string effortText(const OpsEffort &effort, size_t problems) {
+  auto of = [](size_t count, const char *noun) { return counted(int64_t(count), noun); };
+  return fmt::format("{} x {} = {}, {}; about {}, at most {}\n", of(problems, "problem"),
+                     of(effort.settings, "setting"), of(effort.rows, "row"), of(effort.points, "point"),
+                     waitText(effort.least), waitText(effort.most));
+}
+
+std::string opsText(const OpsRows &result, const TableStyle &style) {
+  return summariesText(lab::summarizeOps(result.rows), style) + totalsText(result) + overheadText(result.rows) +
+         uncountedText(result.rows) + result.stored;
+}
+
+json opsJson(const OpsRows &result) {
+  json summaries = json::array();
+  for (auto &summary : lab::summarizeOps(result.rows))
+    summaries.push_back(lab::toJson(summary));
+  return {{"providers", result.columns},
+          {"rows", result.rows},
+          {"summaries", summaries},
+          {"kept", result.kept},
+          {"left", result.left}};
 }
 
 } // namespace lathe::cli

@@ -1,65 +1,20 @@
-#include "cli/verbs/store/StoreLabels.h"
-
+// `lathe store tag`, `note` and `name`: labels on experiments, platforms and problems (docs/store.md).
 #include "cli/flags/StoreFlags.h"
-#include "jobs/Recording.h"
-#include "lab/StoreRecords.h"
+#include "cli/print/store/StorePrint.h"
+#include "cli/verbs/store/StoreVerbs.h"
+#include "jobs/store/Labels.h"
 #include "store/ContentKey.h"
 #include "support/Text.h"
 
 #include <iostream>
-#include <set>
 
 namespace lathe::cli {
 namespace {
 
 using store::Label;
-using store::LabelTarget;
 
 constexpr const char *objectHelp = "an experiment's id or its beginning; platform:KEY (the beginning of its key, or "
                                    "here); problem:TEXT";
-
-/// Returns the platform key that begins with `prefix`; this machine's for "here". Throws Error unless exactly one
-/// platform has a key like this.
-std::string platformOf(store::Store &store, const std::string &prefix) {
-  if (prefix == "here")
-    return lab::platformHere().key();
-  std::set<std::string> found;
-  for (const std::string &key : store.platformKeys())
-    if (key.starts_with(prefix))
-      found.insert(key);
-  require(!found.empty() && !prefix.empty(), "platform:{}: no key of a platform in {} begins so", prefix, store.path());
-  require(found.size() == 1, "platform:{}: {} platforms begin so: {}", prefix, found.size(), fmt::join(found, ", "));
-  return *found.begin();
-}
-
-/// The key of the problem with this text. Throws Error if the store has no point of it, or if several operators have
-/// this text.
-std::string problemOf(store::Store &store, const std::string &text) {
-  store::Filter filter;
-  filter.problem = text;
-  std::set<std::string> found;
-  store.points(filter, false, [&](const store::Point &point) { found.insert(point.problem.key()); });
-  require(!found.empty(), "problem:{}: {} has no point of this problem; `lathe store show` shows texts", text,
-          store.path());
-  require(found.size() == 1, "problem:{}: is a problem of {} operators", text, found.size());
-  return *found.begin();
-}
-
-/// Label target and key for an object named on the command line.
-Label labelOf(store::Store &store, const std::string &object) {
-  auto after = [&](std::string_view prefix) { return object.substr(prefix.size()); };
-  Label label;
-  if (object.starts_with("platform:")) {
-    label.target = LabelTarget::platform;
-    label.key = platformOf(store, after("platform:"));
-  } else if (object.starts_with("problem:")) {
-    label.target = LabelTarget::problem;
-    label.key = problemOf(store, after("problem:"));
-  } else {
-    label.key = store.experiment(object).uuid;
-  }
-  return label;
-}
 
 struct LabelFlags {
   StoreFlags store;
@@ -96,20 +51,13 @@ int writeText(const char *kind, const char *verb, const char *about, const char 
   options.add_option("text", text, fmt::format("the {}; '': remove it", kind))->required();
   options.parseAll(arguments);
   store::Store store = flags.store.openToWrite();
-  Label label = labelOf(store, flags.object);
+  Label label = labelFor(store, flags.object);
   label.kind = kind;
   label.value = kind == std::string_view("name") ? nameFrom(text) : store::validUtf8(text);
   return write(flags, options, store, {label});
 }
 
 } // namespace
-
-std::string labelText(const store::Labels &labels) {
-  std::string text = labels.name;
-  for (const std::string &tag : labels.tags)
-    text += (text.empty() ? "#" : " #") + tag;
-  return labels.note.empty() ? text : text.empty() ? labels.note : text + ": " + labels.note;
-}
 
 int storeTag(const Arguments &arguments) {
   LabelFlags flags;
@@ -126,7 +74,7 @@ int storeTag(const Arguments &arguments) {
   options.add_flag("--remove", remove, "Remove these tags");
   options.parseAll(arguments);
   store::Store store = flags.store.openToWrite();
-  Label label = labelOf(store, flags.object);
+  Label label = labelFor(store, flags.object);
   std::vector<Label> labels;
   for (const std::string &tag : tags) {
     label.kind = "tag " + store::validUtf8(tag);

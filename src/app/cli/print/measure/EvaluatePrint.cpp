@@ -1,4 +1,4 @@
-#include "cli/print/EvaluatePrint.h"
+#include "cli/print/measure/EvaluatePrint.h"
 
 #include "support/Text.h"
 

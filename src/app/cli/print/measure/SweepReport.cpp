@@ -1,4 +1,4 @@
-#include "cli/print/SweepReport.h"
+#include "cli/print/measure/SweepReport.h"
 
 #include "jobs/sweep/Decisions.h"
 #include "lab/StoreRecords.h"

@@ -1,6 +1,6 @@
-#include "cli/print/SweepPage.h"
+#include "cli/print/measure/SweepPage.h"
 
-#include "cli/print/EvaluatePrint.h"
+#include "cli/print/measure/EvaluatePrint.h"
 #include "evaluate/ConfusionPicture.h"
 #include "evaluate/Dataset.h"
 #include "jobs/sweep/Decisions.h"

@@ -1,13 +1,9 @@
 // Exports a store's measurements in formats of other programs: CSV and Google Benchmark's JSON.
 #pragma once
 
-#include "lab/judging/Statistics.h"
 #include "store/Store.h"
 
-namespace lathe::cli {
-
-/// Returns a summary of all samples of a point, over all rounds, in seconds (with `nanosecond` = 1: in nanoseconds).
-lab::Summary timeOf(const store::Point &point, double nanosecond = 1e-9);
+namespace lathe::jobs {
 
 /// A column of a CSV table.
 struct CsvColumn {
@@ -31,4 +27,4 @@ size_t exportSamplesCsv(store::Store &store, const store::Filter &filter, const 
 /// Returns the number of points.
 size_t exportBenchmarkJson(store::Store &store, const store::Filter &filter, const std::string &path);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,4 +1,4 @@
-#include "cli/print/SegmentsPrint.h"
+#include "cli/print/measure/SegmentsPrint.h"
 
 #include "cli/print/GroupedWarnings.h"
 #include "compile/Checkpoints.h"

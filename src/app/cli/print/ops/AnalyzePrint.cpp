@@ -1,6 +1,6 @@
-#include "cli/print/ops/AnalyzeSummary.h"
+#include "cli/print/ops/AnalyzePrint.h"
 
-#include "cli/flags/Options.h"
+#include "cli/print/ops/AnalyzeTables.h"
 #include "lab/judging/Statistics.h"
 #include "support/Text.h"
 
@@ -12,6 +12,7 @@
 namespace lathe::cli {
 namespace {
 
+using nlohmann::json;
 using report::Row;
 
 int64_t countOf(size_t count) { return static_cast<int64_t>(count); }
@@ -27,8 +28,6 @@ std::string countsText(const std::map<std::string, size_t> &counts, size_t most 
     words.push_back(counted(countOf(sorted.size() - most), "other"));
   return fmt::format("{}", fmt::join(words, ", "));
 }
-
-} // namespace
 
 std::string storeSummary(const std::string &path, const std::vector<Row> &rows) {
   std::set<std::string> problems, platforms;
@@ -159,6 +158,73 @@ std::string summaryOf(const std::vector<report::Correlation> &correlations) {
 std::string summaryOf(const std::vector<report::Turning> &turnings) {
   auto turning = std::count_if(turnings.begin(), turnings.end(), [](auto &t) { return t.fit && t.fit->breaks; });
   return fmt::format("{} of {} turn", turning, counted(countOf(turnings.size()), "curve"));
+}
+
+template <class Item> json figuresJson(const std::vector<Item> &items) {
+  json list = json::array();
+  for (const Item &item : items)
+    list.push_back(toJson(item));
+  return list;
+}
+
+json figuresJson(const report::Speedups &speedups) { return toJson(speedups); }
+
+json figuresJson(const report::ScheduleGains &gains) { return toJson(gains); }
+
+json figuresJson(const std::vector<report::Best> &best) {
+  return {{"points", figuresJson<report::Best>(best)}, {"counts", figuresJson(report::countBest(best))}};
+}
+
+json figuresJson(const std::vector<const Row *> &failed) {
+  json points = json::array();
+  for (const Row *row : failed)
+    points.push_back(report::failedJson(*row));
+  return points;
+}
+
+std::string titleOf(const Finding &finding) {
+  static const std::map<std::string, const char *> titles = {{"roofline", "Share of the roofline"},
+                                                             {"counters", "What the runs cost"},
+                                                             {"best", "Fastest of each problem and setting"},
+                                                             {"schedules", "Best schedule over the default"},
+                                                             {"failed", "Points that failed"},
+                                                             {"estimate", "Sum over the network's operators"},
+                                                             {"account", "Where the network's time goes"},
+                                                             {"table", "Convolutions by shape"},
+                                                             {"correlation", "What the times follow"},
+                                                             {"turning", "Turning points (slopes of logarithms)"}};
+  if (const auto *speedups = std::get_if<report::Speedups>(&finding.figures))
+    return "Speedup over " + speedups->baseline;
+  return titles.at(finding.name);
+}
+
+} // namespace
+
+std::string analyzedText(const Analyzed &analyzed, const AnalyzeJob &job, const std::string &store,
+                         const TableStyle &style) {
+  bool brief = job.what.empty();
+  std::string text = brief ? storeSummary(store, analyzed.rows) : report::unverifiedNote(analyzed.rows), without;
+  Table lines({textColumn("--what"), textColumn("in short").shrink(40)});
+  for (const Finding &finding : analyzed.findings)
+    if (!finding.reason.empty())
+      without += fmt::format("  {:<12} {}\n", finding.name, finding.reason);
+    else if (brief)
+      lines.row({finding.name, std::visit([](const auto &figures) { return summaryOf(figures); }, finding.figures)});
+    else
+      text += fmt::format("{}\n\n{}\n", titleOf(finding), tablesOf(finding, style));
+  if (lines.rowCount())
+    text += "\n" + lines.str({style.width}) + "\n--what NAME,... shows the tables, --what all every one\n";
+  return without.empty() ? text : text + "No figures:\n" + without;
+}
+
+json analyzedJson(const Analyzed &analyzed) {
+  json document = {{"points", analyzed.rows.size()}};
+  for (const Finding &finding : analyzed.findings)
+    if (finding.reason.empty())
+      document[finding.name] = std::visit([](const auto &figures) { return figuresJson(figures); }, finding.figures);
+    else
+      document["not_applicable"][finding.name] = finding.reason;
+  return document;
 }
 
 } // namespace lathe::cli

@@ -1,4 +1,4 @@
-#include "cli/print/ProfileTable.h"
+#include "cli/print/measure/ProfileTable.h"
 
 #include "jobs/profile/KernelGraph.h"
 #include "package/OperationCount.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/print/Document.h"
-#include "cli/print/SweepReport.h"
+#include "cli/print/measure/SweepReport.h"
 
 namespace lathe::cli {
 

@@ -1,0 +1,105 @@
+#include "cli/print/measure/BenchPrint.h"
+
+#include "support/Text.h"
+
+namespace lathe::cli {
+namespace {
+
+using nlohmann::json;
+
+std::string timesTable(const lab::Summary &wall, const lab::Summary &cpu, const TableStyle &style) {
+  auto of = [](const char *title, int order = 0) { return numberColumn(title, "ms").drop(order); };
+  Table table({textColumn(""), of("median"), of("mean"), of("min"), of("max"), of("std", 1), of("p05", 4), of("p25", 5),
+               of("p75", 5), of("p95", 3), of("p99", 2)});
+  auto row = [&](const char *title, const lab::Summary &s) {
+    std::vector<TableCell> cells{title};
+    for (double value : {s.median, s.mean, s.min, s.max, s.standardDeviation, s.p05, s.p25, s.p75, s.p95, s.p99})
+      cells.push_back(millisecondsText(value));
+    table.row(cells);
+  };
+  row("wall", wall);
+  row("CPU", cpu);
+  return table.str(style);
+}
+
+/// "2.31 instructions a cycle, 3.90 GHz", or why the counts are missing.
+std::string countsText(const BenchedSize &size) {
+  lab::Counts sum = size.counts.front();
+  for (size_t i = 1; i < size.counts.size(); ++i)
+    sum += size.counts[i];
+  if (sum.cycles && sum.instructions)
+    return fmt::format("{:.2f} instructions a cycle, {:.2f} GHz\n", double(*sum.instructions) / double(*sum.cycles),
+                       double(*sum.cycles) / double(*sum.cpuNs));
+  return fmt::format("not counted: {}\n",
+                     sum.multiplexed ? "other programs had the hardware's counters" : size.uncounted);
+}
+
+json sizeJson(const BenchedSize &size) {
+  return {{"inputs", size.inputs},
+          {"extents", size.extents},
+          {"variant", size.variant},
+          {"wall", lab::toJson(size.wall)},
+          {"cpu", lab::toJson(size.cpu)},
+          {"flops_per_run", size.flops},
+          {"gflops", size.gflops()},
+          {"peak_rss_bytes", size.peakBytes},
+          {"arena_bytes", size.memory.arenaBytes},
+          {"live_bytes", size.memory.liveBytes},
+          {"constant_bytes", size.memory.constantBytes},
+          {"scratch_bytes", size.memory.scratchBytes}};
+}
+
+std::string oneText(const BenchedSize &size, const TableStyle &style) {
+  auto bytes = [](auto count) { return bytesText(static_cast<double>(count)); };
+  return timesTable(size.wall, size.cpu, style) +
+         fmt::format("{:.2f} GFLOPS ({} a run)\n", size.gflops(), flopsText(size.flops)) +
+         (size.note.empty() ? "" : size.note + "\n") + countsText(size) +
+         fmt::format("peak memory {}: constants {}, arena {}, scratch {}\n", bytes(size.peakBytes),
+                     bytes(size.memory.constantBytes), bytes(size.memory.arenaBytes), bytes(size.memory.scratchBytes));
+}
+
+/// A row for each size.
+std::string sizesTable(const std::vector<BenchedSize> &sizes, const TableStyle &style) {
+  Table table({textColumn("inputs").shrink(16), textColumn("variant").drop(1), numberColumn("median", "ms"),
+               numberColumn("min", "ms").drop(2), numberColumn("std", "ms").drop(3), numberColumn("GFLOPS"),
+               numberColumn("arena").drop(4), numberColumn("runs").drop(5)});
+  for (const BenchedSize &size : sizes)
+    table.row({size.inputs, size.variant, millisecondsText(size.wall.median), millisecondsText(size.wall.min),
+               millisecondsText(size.wall.standardDeviation), fmt::format("{:.2f}", size.gflops()),
+               bytesText(static_cast<double>(size.memory.arenaBytes)), std::to_string(size.wall.count)});
+  return table.str(style);
+}
+
+} // namespace
+
+std::string benchText(const Bench &bench, const BenchJob &job, const TableStyle &style) {
+  if (bench.isMistrusted())
+    return "";
+  const BenchedSize &first = bench.sizes.front();
+  std::string what = bench.several ? counted(int64_t(bench.sizes.size()), "size")
+                                   : first.inputs + (first.variant.empty() ? "" : ", variant " + first.variant);
+  std::string runs = bench.several ? "" : ", " + counted(int64_t(first.wall.count), "run");
+  return fmt::format("{} ({}), {}{}, {}\n", printable(job.model.model), printable(what),
+                     counted(bench.threads, "thread"), runs, bench.target) +
+         (bench.several ? sizesTable(bench.sizes, style) : oneText(first, style)) +
+         "outputs: " + bench.verification.text + "\n" + bench.kept;
+}
+
+json benchJson(const Bench &bench, const BenchJob &job, bool finished) {
+  const BenchedSize &last = bench.sizes.back();
+  if (bench.isMistrusted())
+    return {{"model", job.model.model}, {"inputs", last.inputs}, {"mistrusted", last.mistrust}};
+  json document = bench.several ? json{{"sizes", json::array()}} : sizeJson(last);
+  if (bench.several)
+    for (const BenchedSize &size : bench.sizes)
+      document["sizes"].push_back(sizeJson(size));
+  document.update({{"model", job.model.model},
+                   {"target", bench.target},
+                   {"threads", bench.threads},
+                   {"verified", bench.verification.verified},
+                   {"verification", bench.verification.text},
+                   {"finished", finished}});
+  return document;
+}
+
+} // namespace lathe::cli
