@@ -1,6 +1,7 @@
 // Text and JSON of `lathe compile --explain` (docs/kernels.md, "Why a schedule was chosen").
 #pragma once
 
+#include "cli/flags/Options.h"
 #include "jobs/compile/CompileModel.h"
 #include "support/Table.h"
 

@@ -11,8 +11,8 @@ struct ShippedArchive {
   size_t added = 0, changed = 0, removed = 0; // since the archive was read
 };
 
-/// Writes the archive for this kind of machine in `folder`, with the fastest schedule of each task that was faster than the
-/// default in turns. Records of the archive stay where the store has not compared their task.
+/// Writes the archive for this kind of machine in `folder`, with the fastest schedule of each task that was faster than
+/// the default in turns. Records of the archive stay where the store has not compared their task.
 ShippedArchive shipRecords(store::Store &store, const std::string &folder);
 
 } // namespace lathe::jobs

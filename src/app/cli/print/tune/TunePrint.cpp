@@ -1,6 +1,5 @@
 #include "cli/print/tune/TunePrint.h"
 
-#include "cli/flags/Options.h"
 #include "support/Text.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Output of `lathe tune`: the tasks of a model, search spaces, and what a search has found.
 #pragma once
 
+#include "cli/flags/Options.h"
 #include "jobs/tune/Tune.h"
 #include "support/Table.h"
 
