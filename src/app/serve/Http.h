@@ -55,8 +55,8 @@ public:
   HttpServer(Handler handler, const Limits &limits);
   ~HttpServer();
 
-  /// Listens on an address, "127.0.0.1" or "::1", and returns the port; port 0 chooses a free one. Throws Error with
-  /// the reason, such as a port in use.
+  /// Listens on an address and returns the port; port 0 chooses a free one. "": 127.0.0.1 and, if it can be had, ::1.
+  /// Throws Error with the reason, such as a port in use.
   int listen(const std::string &host, int port);
   /// Accepts connections and answers requests until the process ends.
   [[noreturn]] void run();
