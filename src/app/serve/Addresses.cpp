@@ -6,9 +6,13 @@
 #include <memory>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <spawn.h>
+
+extern char **environ;
 
 namespace lathe::serve {
 
@@ -54,6 +58,19 @@ std::vector<std::string> openAddresses(const std::string &host, const std::vecto
   if (addresses.empty())
     addresses.emplace_back(version6 ? "::1" : "127.0.0.1");
   return addresses;
+}
+
+bool openBrowser(std::string address) {
+  std::string program = "xdg-open";
+  char *argv[] = {program.data(), address.data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  for (int descriptor : {0, 1, 2})
+    ::posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0);
+  pid_t child;
+  int error = ::posix_spawnp(&child, program.c_str(), &actions, nullptr, argv, environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  return error == 0;
 }
 
 } // namespace lathe::serve

@@ -1,4 +1,4 @@
-// Finds the addresses that `lathe serve` prints.
+// Finds the addresses that `lathe serve` prints, and opens one in a browser.
 #pragma once
 
 #include <string>
@@ -20,5 +20,8 @@ std::vector<InterfaceAddress> interfaceAddresses();
 /// this version, with loopback addresses last; otherwise `host`. Leaves out IPv6 addresses that need the name of an
 /// interface: browsers do not accept them.
 std::vector<std::string> openAddresses(const std::string &host, const std::vector<InterfaceAddress> &machine);
+
+/// Opens an address in the browser of the desktop, which outlives this program. Returns false if there is none.
+bool openBrowser(std::string address);
 
 } // namespace lathe::serve

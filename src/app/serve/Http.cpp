@@ -169,9 +169,15 @@ HttpServer::HttpServer(Handler handler, const Limits &limits)
 HttpServer::~HttpServer() = default;
 
 int HttpServer::listen(const std::string &host, int port) {
-  int listener = listeningSocket(host, port);
+  int listener = listeningSocket(host.empty() ? "127.0.0.1" : host, port);
   state->add(listener);
-  return portOf(listener);
+  port = portOf(listener);
+  if (host.empty())
+    try {
+      state->add(listeningSocket("::1", port));
+    } catch (const Error &) { // no IPv6, or its port is in use: the IPv4 address is printed
+    }
+  return port;
 }
 
 void HttpServer::run() {

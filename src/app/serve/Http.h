@@ -57,8 +57,8 @@ public:
   HttpServer(Handler handler, const Limits &limits);
   ~HttpServer();
 
-  /// Listens on an IP address, such as "127.0.0.1" or "::1", and returns the port; port 0 chooses a free port. Throws
-  /// Error with the reason, such as a port in use.
+  /// Listens on an IP address, such as "127.0.0.1" or "::1" (empty: 127.0.0.1 and, if the machine has it, ::1), and
+  /// returns the port; port 0 chooses a free port. Throws Error with the reason, such as a port in use.
   int listen(const std::string &host, int port);
   /// Accepts connections and answers requests until the process ends.
   [[noreturn]] void run();

@@ -134,6 +134,16 @@ void catchInterrupts(const std::string &name) {
   }
 }
 
+void endQuietly() {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before = {}, action = {};
+    action.sa_handler = [](int number) { ::_exit(128 + number); };
+    sigemptyset(&action.sa_mask);
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+      ::sigaction(signal, &action, nullptr);
+  }
+}
+
 Cleanup::Cleanup(std::function<void()> action) {
   Registry &all = registry();
   std::lock_guard lock(all.mutex);

@@ -18,6 +18,10 @@ namespace lathe {
 /// too; its clean-ups run before the clean-ups of the copy that called earlier.
 void catchInterrupts(const std::string &name);
 
+/// From now on SIGINT, SIGTERM and SIGHUP end the process at once, without clean-ups and without a line. A signal that was
+/// ignored stays ignored.
+void endQuietly();
+
 /// Runs `action` if a signal ends the process while this object lives, for example to remove a file
 /// or to end a child. `action` runs on another thread while the program goes on, and must not wait
 /// for another thread. Signals in a forked child run no actions.

@@ -5,19 +5,14 @@
 #include "serve/Addresses.h"
 #include "serve/Listing.h"
 #include "serve/Routes.h"
+#include "support/Interrupt.h"
 
 #include <algorithm>
 #include <cctype>
-#include <csignal>
 #include <cstring>
-#include <fcntl.h>
 #include <iostream>
 #include <span>
-#include <spawn.h>
 #include <thread>
-#include <unistd.h>
-
-extern char **environ;
 
 namespace lathe::cli {
 namespace {
@@ -59,34 +54,6 @@ struct ServeFlags {
   }
 };
 
-/// Ends the program silently: there is nothing to clean up.
-void onSignal(int signal) { ::_exit(128 + signal); }
-
-void endQuietlyOn(int signal) {
-  struct sigaction before = {};
-  if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN)
-    return; // the signal was ignored when the program started (nohup)
-  struct sigaction action = {};
-  action.sa_handler = onSignal;
-  sigemptyset(&action.sa_mask);
-  ::sigaction(signal, &action, nullptr);
-}
-
-/// Starts the desktop's browser, which outlives this program. Prints a message if there is none.
-void openBrowser(const std::string &address) {
-  std::string program = "xdg-open", argument = address;
-  char *argv[] = {program.data(), argument.data(), nullptr};
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  for (int descriptor : {0, 1, 2})
-    ::posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0);
-  pid_t child;
-  int error = ::posix_spawnp(&child, program.c_str(), &actions, nullptr, argv, environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0)
-    std::cerr << "lathe serve: --open: xdg-open cannot be started, open the address yourself\n";
-}
-
 /// Prints the addresses, the best one last, and returns the one for a browser of this machine.
 std::string tellAddresses(const ServeFlags &flags, int port, const std::string &token, bool shownToken,
                           const std::string &store) {
@@ -103,17 +70,6 @@ std::string tellAddresses(const ServeFlags &flags, int port, const std::string &
   std::string shown = place.isServer() ? place.name() : store;
   std::cout << fmt::format("{}{} shows {}; Ctrl-C ends it\n", text, address(hosts[0], shownToken), shown) << std::flush;
   return address(hosts.back(), true);
-}
-
-/// Listens, and returns the port. Without --host both addresses of this machine have one port.
-int listen(serve::HttpServer &server, const ServeFlags &flags) {
-  int port = server.listen(flags.host.empty() ? "127.0.0.1" : flags.host, flags.port);
-  if (flags.host.empty())
-    try {
-      server.listen("::1", port);
-    } catch (const Error &) { // no IPv6, or its port is in use: the IPv4 address is printed
-    }
-  return port;
 }
 
 int serveVerb(const Arguments &arguments) {
@@ -135,17 +91,16 @@ int serveVerb(const Arguments &arguments) {
 
   std::optional<serve::Routes> routes; // created when the port is known
   serve::HttpServer server([&](const serve::Request &request) { return routes->answer(request); }, serve::Limits());
-  int port = listen(server, flags);
+  int port = server.listen(flags.host, flags.port);
   serve::Service service{.store = path, .version = LATHE_VERSION, .ceilings = [](store::Store &store) {
                            auto known = std::make_shared<Ceilings>(store);
                            return [known](const std::string &platform) { return known->of(platform); };
                          }};
   routes.emplace(std::move(service), serve::Access(flags.host, port, token), std::move(page), follower);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP})
-    endQuietlyOn(signal);
+  endQuietly();
   std::string ownAddress = tellAddresses(flags, port, token, made, path);
-  if (flags.open)
-    openBrowser(ownAddress);
+  if (flags.open && !serve::openBrowser(ownAddress))
+    std::cerr << "lathe serve: --open: xdg-open cannot be started, open the address yourself\n";
   std::thread([&] { follower.run(); }).detach();
   server.run();
 }

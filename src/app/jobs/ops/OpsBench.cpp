@@ -128,9 +128,8 @@ public:
     options.sayNotes();
     bench.progress = [&](const std::string &what, double begun) { progress.update(what, done, wanted.size(), begun); };
     bench.late = [&] { return timeIsUp(); };
-    lab::OpsLab(
-        [&](const std::string &op) -> auto & { return columns.of(op); }, bench)
-        .measure([&] { return next(); }, [&](const lab::OpsRow &row) { keep(row); });
+    auto columnsOf = [&](const std::string &op) -> auto & { return columns.of(op); };
+    lab::OpsLab(columnsOf, bench).measure([&] { return next(); }, [&](const lab::OpsRow &row) { keep(row); });
     if (!result.left)
       recording.finish();
     for (auto &[place, row] : rows)

@@ -1,6 +1,7 @@
 #include "jobs/profile/KernelGraph.h"
 
 #include "runtime/plan/Program.h"
+#include "schedule/Algorithms.h"
 
 #include <fmt/format.h>
 
