@@ -22,7 +22,7 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
     over our best time. Exit code 1 if a point failed, is mistrusted, crashed, timed out or exceeded its memory limit.
 
     suite: Take problems from published lists, as networks/resnet50 or 'deepbench/*' (list: show the suites)
-    problems: Search only this list for the suites
+    problems: Look for the suites in this problem list only
     from_model: Take the distinct problems that the kernels of a model compute, with what is fused into them; after an operator's name, only its
         problems
     provider: Compare the first of these providers with each other one, separated by commas: NAME, NAME:VARIANT or NAME:all (every variant); all:
@@ -99,7 +99,7 @@ def analyze(*, store: Path | None = None, experiment: Texts | None = None, kind:
     baseline: Compute speedups over this provider
     from_model: Set the network of estimate, account and table
     suite: Use a suite of problems instead of a network; its list says how often each problem occurs
-    problems: Search only this list (CSV) for the suite
+    problems: Look for the suite in this problem list only
     epilogue: Set the epilogue of the suite's convolutions and fc: none, or bias, add and relu joined by + (default: bias+relu)
     measured_ms: Set the time of the whole network, in ms (default: its last verified `lathe bench` in the store)
     rows: Show at most this many rows of each table (0: all); JSON has all

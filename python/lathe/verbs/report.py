@@ -25,7 +25,7 @@ def report(*, store: Path | None = None, experiment: Texts | None = None, kind: 
     baseline: Show speedups over this provider first; the page can choose another
     from_model: Show the sum over the operators of this network beside its measured time
     suite: Use a suite of problems instead of a network; its list says how often each problem occurs
-    problems: Search only this list (CSV) for the suite
+    problems: Look for the suite in this problem list only
     epilogue: Set the epilogue of the suite's convolutions and fc: none, or bias, add and relu joined by + (default: bias+relu)
     """
     return execute(report, locals())

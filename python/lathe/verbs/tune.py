@@ -30,7 +30,7 @@ def tune(model: Path | None = None, *, shape: Pairs | None = None, override: Tex
     max_seconds: With --all, time each package beside ONNX Runtime for at most this long, in seconds
     again: With --all, tune models that an earlier run of the command has finished, too
     problems: Read the problems of --suite from this CSV list
-    via: Measure at the other end of a command that passes pipes ("ssh board"), for its --target
+    via: Measure on the machine that this command reaches, with pipes to it ("ssh board"); name its CPU by --target
     via_directory: Look there for lathe-tune-runner at the other end
     trials: Try at most N schedules of each task, earlier runs included
     budget: Search so that this time is enough for the final comparison, too: 90s, 5m, 1h (default: until no more is expected to be gained)
