@@ -21,11 +21,9 @@ inline uint64_t baseSeed() {
 }
 
 /// Seeds for a test with random kernels: 1 to `kept`, which are the same in every run, and a quarter as many new ones,
-/// which begin with baseSeed(). Half as many of both unless LATHE_TEST_ALL is set, as `make test-all` does. Prints both
-/// ranges. LATHE_SEED repeats a run; set it to a failed seed to test that seed first among the new ones.
+/// which begin with baseSeed(). Prints both ranges. LATHE_SEED repeats a run; set it to a failed seed to test that seed
+/// first among the new ones.
 inline std::vector<uint64_t> randomSeeds(uint64_t kept) {
-  if (!std::getenv("LATHE_TEST_ALL"))
-    kept /= 2;
   std::vector<uint64_t> seeds;
   for (uint64_t i = 0; i < kept; ++i)
     seeds.push_back(i + 1);
