@@ -21,8 +21,8 @@ struct RunResult {
   uint64_t codeBytes = 0, peakBytes = 0; // of the package; peak memory of this process
 };
 
-/// Does the job in this process, and writes the outputs. A warning is on stderr where a quantised model hides a NaN of an
-/// input.
+/// Does the job in this process, and writes the outputs. A warning is on stderr where a quantised model hides a NaN of
+/// an input.
 RunResult runModel(RunJob job);
 
 } // namespace lathe::jobs

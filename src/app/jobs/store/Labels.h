@@ -5,10 +5,11 @@
 
 namespace lathe::jobs {
 
-/// `text` as the name of an experiment: one line, because tables, legends and commands show it. Throws Error for any other.
+/// `text` as the name of an experiment: one line, because tables, legends and commands show it. Throws Error for any
+/// other.
 std::string nameFrom(const std::string &text);
-/// Returns the labels that --tag, --note and --name give to the experiment `uuid`, without a date. Throws Error with the flag
-/// for a text that is no valid label.
+/// Returns the labels that --tag, --note and --name give to the experiment `uuid`, without a date. Throws Error with
+/// the flag for a text that is no valid label.
 std::vector<store::Label> labelsOf(const std::string &uuid, const std::vector<std::string> &tags,
                                    const std::string &note, const std::string &name);
 

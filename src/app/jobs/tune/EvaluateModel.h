@@ -14,8 +14,8 @@ struct ModelEvaluation {
 };
 
 /// Evaluates learned cost models: holds out a fifth of the schedules of each task and a fifth of all tasks, five times
-/// each; if `model` names a model, holds out all tasks of that model, once, as compiled without records. Throws Error if
-/// the store has too few records.
+/// each; if `model` names a model, holds out all tasks of that model, once, as compiled without records. Throws Error
+/// if the store has too few records.
 ModelEvaluation evaluateModel(store::Store &store, ModelOptions model, uint64_t seed);
 
 /// Trains cost models on the records of a store and writes them to `path`. Returns the kernel families that have a

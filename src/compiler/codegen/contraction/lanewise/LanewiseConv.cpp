@@ -158,8 +158,8 @@ mlir::Value LanewiseGenerator::corrected(Value depthLow, Value depthHigh, Value 
   return k.b.create<mlir::arith::MulIOp>(k.loc, sums[0], correction);
 }
 
-/// One kernel row of joined columns, from the input's position `start` on. Each column of bytes is shifted into the units of
-/// the columns before it, so that a unit ends with the last column that its products read.
+/// One kernel row of joined columns, from the input's position `start` on. Each column of bytes is shifted into the
+/// units of the columns before it, so that a unit ends with the last column that its products read.
 LanewiseGenerator::Values LanewiseGenerator::joinedTaps(const TileClass &tile, mlir::ValueRange accumulators,
                                                         Value start, Value weightRow) {
   Values acc(accumulators.begin(), accumulators.end());
