@@ -1,6 +1,7 @@
 // The report that `lathe sweep` prints.
 #pragma once
 
+#include "cli/flags/Options.h"
 #include "jobs/sweep/Decisions.h"
 
 namespace lathe::cli {
