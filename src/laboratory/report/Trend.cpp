@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <numeric>
 #include <random>
@@ -206,39 +207,13 @@ void keepThoseApart(TrendSeries &series) {
   }
 }
 
-/// Compares texts with numbers in them by the numbers: "#2" is before "#10".
-bool inNumericOrder(const std::string &a, const std::string &b) {
-  auto isDigit = [](char letter) { return letter >= '0' && letter <= '9'; };
-  for (size_t i = 0, j = 0;;) {
-    if (i == a.size() || j == b.size())
-      return i == a.size() && j < b.size();
-    if (!isDigit(a[i]) || !isDigit(b[j])) {
-      if (a[i] != b[j])
-        return a[i] < b[j];
-      ++i, ++j;
-      continue;
-    }
-    auto number = [&](const std::string &text, size_t &at) { // skips leading zeros
-      while (at < text.size() && text[at] == '0')
-        ++at;
-      size_t begin = at;
-      while (at < text.size() && isDigit(text[at]))
-        ++at;
-      return std::string_view(text).substr(begin, at - begin);
-    };
-    std::string_view left = number(a, i), right = number(b, j);
-    if (left != right)
-      return left.size() != right.size() ? left.size() < right.size() : left < right;
-  }
-}
-
 /// Sorts networks first, then problems, then kernels of profiles; each by the numbers in its text.
 void sortForReaders(std::vector<TrendSeries> &all) {
   auto rank = [](const TrendSeries &series) { return series.op == "model" ? 0 : series.op == "kernel" ? 2 : 1; };
   std::stable_sort(all.begin(), all.end(), [&](const TrendSeries &a, const TrendSeries &b) {
     if (rank(a) != rank(b))
       return rank(a) < rank(b);
-    return inNumericOrder(a.op + " " + a.problem, b.op + " " + b.problem);
+    return ::strverscmp((a.op + " " + a.problem).c_str(), (b.op + " " + b.problem).c_str()) < 0; // "#2" before "#10"
   });
 }
 

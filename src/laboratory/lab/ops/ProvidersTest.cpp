@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <regex>
 
@@ -41,8 +42,9 @@ static bool isForOlderCpus(const std::string &implementation) {
 }
 
 /// Runs every variant of every provider of this build on problems of one operator: each answer is right, or declined
-/// with a reason. The first problem runs on one thread and on two, the others in turn on one or two. `lathe` and
-/// `reference`, which every build has, must decline nothing.
+/// with a reason. The first problem runs on one thread and on two, the others in turn on one or two; with
+/// LATHE_TEST_ALL, which `make test-all` sets, all run on both. `lathe` and `reference`, which every build has, must
+/// decline nothing.
 static Computed conformance(const std::vector<Problem> &problems, MayFail mayFail = MayFail::none) {
   auto words = providersHere();
   for (const char *always : {"lathe", "reference"})
@@ -61,7 +63,7 @@ static Computed conformance(const std::vector<Problem> &problems, MayFail mayFai
       computed[column.provider.name] = 0;
   OpsLab bench(columns, options);
   for (size_t i = 0; i < problems.size(); ++i)
-    for (int threads : i == 0 ? std::vector{1, 2} : std::vector{1 + int(i % 2)}) {
+    for (int threads : i == 0 || std::getenv("LATHE_TEST_ALL") ? std::vector{1, 2} : std::vector{1 + int(i % 2)}) {
       const Problem &problem = problems[i];
       OpsRow row = bench.measure({problem, op, problem.str(), problem.str(), {}, 1}, {threads});
       for (auto &point : row.points) {

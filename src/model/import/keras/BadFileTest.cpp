@@ -118,7 +118,7 @@ std::vector<fs::path> models(const fs::path &written) {
 }
 
 /// The number of damages of each kind for a file in a round.
-int64_t damagesOf() { return damage::numberOf("LATHE_KERAS_DAMAGES", 2); }
+int64_t damagesOf() { return damage::numberOf("LATHE_KERAS_DAMAGES", 3); }
 
 /// Configurations with values of wrong kinds, absurd numbers, and missing members.
 TEST_F(BadFile, MutatedConfigurationsAreRefusedOrRead) {

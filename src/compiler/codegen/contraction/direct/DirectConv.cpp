@@ -3,9 +3,9 @@
 // along the width statically (each class of tiles knows which of its positions a tap reaches), along height and depth
 // by the bounds of the tap loops.
 //
-// A format that converts operands (codegen/space/ContractionFormat.h) has a slot convert the input rows of one row
-// range into its scratch and run all its work items of that range from there (ConvertedInput.cpp). Blocks of bytes that
-// products take as they are stay where they are.
+// With a format that converts operands (codegen/space/ContractionFormat.h), each slot converts the input rows of a row
+// range into its scratch memory, and computes its work items of that range from there (ConvertedInput.cpp). Bytes that
+// products take without conversion are read in place.
 #include "codegen/contraction/direct/DirectConv.h"
 
 #include "codegen/contraction/common/ContractionKernel.h"
