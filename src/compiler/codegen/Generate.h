@@ -63,8 +63,8 @@ struct KernelProblem : KernelOptions {
 /// computes; it then runs on references. `legal` (codegen/space/KernelFacts.h) tells which schedules are legal.
 Outcome<std::unique_ptr<KernelFacts>> readFacts(const KernelProblem &problem);
 
-/// Returns the prior's choice of a schedule among all algorithms, or for the algorithm `only`. Declines, with the
-/// reason, if no schedule is legal or if that algorithm cannot compute the kernel.
+/// Returns the schedule that the prior chooses, without measuring: among all algorithms, or of the algorithm `only`.
+/// Declines with a reason if no schedule is legal, or if `only` cannot compute the kernel.
 Outcome<ScheduleChoice> priorChoice(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
 /// Returns the schedule that priorChoice chooses.
 Outcome<Schedule> priorSchedule(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});

@@ -9,8 +9,9 @@
 
 namespace lathe::nn {
 
-/// Attribute of an operation that computes extents of its results at run time. It has the symbols of these extents:
-/// one text for every axis of every result, "" if the shape function gives the extent.
+/// Attribute of an operation that computes extents of its results at run time. Its value
+/// is a list of texts, one for each axis of each result: the symbol of the extent, or "" if the shape function computes
+/// that extent.
 inline constexpr const char *extentsAttribute = "nn.extents";
 /// Attribute of a kernel's argument that holds extents: the elements of the argument, as texts like those of
 /// `nn.dims`.

@@ -21,7 +21,7 @@ struct PackageCheck {
 
 class ReferenceOutputs {
 public:
-  /// Computes the outputs in float64 for one set of random inputs, the first one of `lathe verify`. After
+  /// Computes the outputs of the model in float64, for the first set of random inputs of `lathe verify`. After
   /// `limitSeconds`, the computation ends between two operators: then complete() is false. Throws Error for a model
   /// that the references cannot compute here.
   ReferenceOutputs(const ModelOptions &model, double limitSeconds);

@@ -93,8 +93,8 @@ struct ConvGeometry {
 /// A constant right operand stored as integers (codes) of 4 or 8 bits (ir/PackedWeights.h): number j of step i of block
 /// c is (code - zero) * scale, where zero and scale belong to (c, j). GemmGeometry::b is the argument with the codes.
 struct PackedColumnsFacts {
-  /// A scale or zero point: either an argument with a value for each block and column, at these strides, or one number
-  /// for all.
+  /// The scale or the zero point of a quantised operand. It is either an argument of the kernel, which holds a value
+  /// for each block and column at the strides below, or one number for the whole operand.
   struct Parameter {
     std::optional<unsigned> argument;
     int64_t blockStride = 0, columnStride = 0;
