@@ -88,8 +88,7 @@ public:
 
   TasksToTune tasks() && { return std::move(result); }
 
-  Tuned run(const std::function<void(const SearchStart &)> &started) {
-    StartModels start = job.startModels();
+  Tuned run(const StartModels &start, const std::function<void(const SearchStart &)> &started) {
     if (job.via.empty())
       result.ceilings =
           TuneCeilings{lab::withPeak(lab::machineCeilings(), compiling.threads, lab::measurePeak(compiling.threads)),
@@ -301,7 +300,8 @@ ExportedSpace exportSpace(const TuneJob &job, const SpaceOptions &space) {
 }
 
 Tuned tuneTasks(const TuneJob &job, const std::function<void(const SearchStart &)> &started) {
-  return Tuning(job, true).run(started);
+  StartModels start = job.startModels(); // an error comes before any work
+  return Tuning(job, true).run(start, started);
 }
 
 } // namespace lathe::jobs
