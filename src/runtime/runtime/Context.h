@@ -69,11 +69,11 @@ struct InstructionTime {
 struct RunProfile {
   uint64_t begin = 0, end = 0; // begin and end of the whole run in nanoseconds
   std::vector<InstructionTime> times;
-  /// Time of the run outside the instructions of the entry block, in nanoseconds.
+  /// Time of the run in which no instruction of the entry block ran, in nanoseconds.
   uint64_t overhead = 0;
 };
 
-/// An instruction of the plan's entry block with its time in a profiled run. Rows are in order of execution.
+/// An instruction of the plan's entry block with its time in a profiled run. Rows are in the order in which they ended.
 struct ProfileRow {
   InstructionInfo info;
   uint32_t instruction = 0;
@@ -92,6 +92,7 @@ struct TracedCall {
   uint32_t instruction = 0, detail = 0;
   uint32_t iteration = 0; // for a body of a Loop: number of the iteration in which it ran, from 0
   uint64_t begin = 0, end = 0;
+  uint32_t firstSlot = 0, slots = 0; // the team that computed it: `slots` slots from `firstSlot` on
 };
 
 /// The time that one slot (thread) took for its share of one kernel call, or of one parallel loop of a reference.
@@ -123,13 +124,16 @@ struct RunTrace {
 struct RunOptions {
   bool profile = false;
   bool trace = false; // with `profile`: also record every execution and the share of every slot (Context::trace)
-  /// Largest number of events in a track of the trace (32 bytes for a call, 24 bytes for a share of a slot). Later
+  /// Largest number of events in a track of the trace (40 bytes for a call, 24 bytes for a share of a slot). Later
   /// events are only counted. One event for each instruction of the entry block is kept beyond this limit.
   size_t traceLimit = 1000000;
   int64_t until = -1; // number of the last instruction to run; outputs of later instructions are undefined. -1: run all
   /// Called after each instruction of the run; it may call `Context::readValue` for the outputs of the instruction.
-  /// Slows the run down.
+  /// Instructions then run one after the other. Slows the run down.
   std::function<void(uint32_t instruction)> observe = {};
+  /// For tests of plans with streams; not 0: instructions that may run at the same time run one after the other, in an
+  /// order that follows from this number, and each value is overwritten once nothing uses it any more.
+  uint64_t shuffle = 0;
 };
 
 struct MemoryUse {
@@ -207,7 +211,7 @@ public:
   /// Trace of the last run with RunOptions::trace.
   const RunTrace &trace() const;
   /// The profile of the last run as one row per instruction of the entry block. The times of the rows and
-  /// `profile().overhead` add up to the whole run.
+  /// `profile().overhead` add up to the whole run, unless instructions ran beside each other.
   std::vector<ProfileRow> profileRows() const;
   /// Number of instructions of the plan in use, and the description of each. Extents must be bound
   /// (by a run or outputDims).

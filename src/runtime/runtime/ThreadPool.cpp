@@ -1,62 +1,21 @@
 #include "runtime/ThreadPool.h"
 
 #include "runtime/Cpu.h"
+#include "runtime/Waiting.h"
 #include "support/Error.h"
 
+#include <algorithm>
 #include <chrono>
-#include <climits>
 #include <csignal>
-#include <linux/futex.h>
-#include <sys/syscall.h>
+#include <numeric>
 #include <system_error>
-#include <unistd.h>
 
 namespace lathe::runtime {
 namespace {
 
-using Word = std::atomic<uint32_t>;
-static_assert(sizeof(Word) == sizeof(uint32_t));
-
-void sleepWhile(Word &word, uint32_t value) {
-  ::syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
-}
-void wake(Word &word) {
-  ::syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
-
-constexpr std::chrono::microseconds spinTime{100};
 // Meant to be longer than a thread takes to wake up on a CPU of its own and shorter than the scheduler takes to see
 // that one CPU has two threads and another none.
 constexpr std::chrono::microseconds patience{200};
-
-template <class Done> bool spinBriefly(const Done &done) {
-  for (int i = 0; i < 64; ++i) {
-    if (done())
-      return true;
-    relax();
-  }
-  return false;
-}
-
-/// Spins until `done()` or the time is over.
-template <class Done> bool spinUntil(const Done &done) {
-  if (spinBriefly(done)) // mostly, and the clock costs as much as a fork
-    return true;
-  auto limit = std::chrono::steady_clock::now() + spinTime;
-  do {
-    if (spinBriefly(done))
-      return true;
-  } while (std::chrono::steady_clock::now() < limit);
-  return done();
-}
 
 /// Share of `slot` when `count` is cut into `active` pieces.
 int64_t boundary(int64_t count, int active, int slot) {
@@ -187,6 +146,19 @@ void ThreadPool::Team::run(int64_t first, int64_t count, Body body, void *contex
   int used = static_cast<int>(std::min<int64_t>(count, slots()));
   if (used == 1)
     return body(context, 0, first, first + count);
+  start(used, first, count, body, context);
+  std::exception_ptr error;
+  try {
+    body(context, 0, first, first + boundary(count, used, 1));
+  } catch (...) {
+    error = std::current_exception();
+  }
+  help(used);
+  finish(used, error);
+}
+
+/// Gives the workers their shares.
+void ThreadPool::Team::start(int used, int64_t first, int64_t count, Body body, void *context) const {
   counters->pending.store(static_cast<uint32_t>(used - 1));
   for (int slot = 1; slot < used; ++slot) {
     Worker &worker = *workers[slot - 1];
@@ -200,15 +172,14 @@ void ThreadPool::Team::run(int64_t first, int64_t count, Body body, void *contex
     if (worker.sleeps.exchange(0))
       wake(worker.ticket);
   }
-  std::exception_ptr error;
-  try {
-    body(context, 0, first, first + boundary(count, used, 1));
-  } catch (...) {
-    error = std::current_exception();
-  }
-  auto done = [&] { return counters->pending.load(std::memory_order_acquire) == 0; };
-  // A worker that has not begun after this time has no CPU, so the leader computes its share under the worker's slot.
-  for (int slot = 1; slot < used && !done(); ++slot) {
+}
+
+bool ThreadPool::Team::isDone() const { return counters->pending.load(std::memory_order_acquire) == 0; }
+
+/// A worker that has not begun when the leader is done has no CPU, so the leader computes its share under the worker's
+/// slot.
+void ThreadPool::Team::help(int used) const {
+  for (int slot = 1; slot < used && !isDone(); ++slot) {
     Worker &worker = *workers[slot - 1];
     uint32_t ticket = worker.ticket.load(std::memory_order_relaxed), before = ticket - 1;
     if (worker.claimed.load(std::memory_order_relaxed) == before &&
@@ -218,6 +189,11 @@ void ThreadPool::Team::run(int64_t first, int64_t count, Body body, void *contex
       late(worker, ticket);
     }
   }
+}
+
+/// Waits for the workers and rethrows the first error: the leader's, or that of the lowest slot.
+void ThreadPool::Team::finish(int used, std::exception_ptr error) const {
+  auto done = [this] { return isDone(); };
   if (!done() && !(spin && spinUntil(done))) {
     counters->leaderSleeps.store(1);
     while (uint32_t left = counters->pending.load())
@@ -237,18 +213,24 @@ void ThreadPool::Team::run(int64_t first, int64_t count, Body body, void *contex
     std::rethrow_exception(error);
 }
 
-ThreadPool::Teams::Teams(ThreadPool &pool, std::span<const int> sizes)
-    : leaders(pool.ofLeaders, 0, pool.everyone.spin) {
-  int first = 0;
-  for (int size : sizes) {
-    require(size >= 1 && size <= pool.slots() - first, "a team of {} slots from slot {} on in a pool of {}", size,
-            first, pool.slots());
+ThreadPool::Teams::Teams(ThreadPool &pool, std::span<const Slots> slots)
+    : order(slots.size()), leaders(pool.ofLeaders, 0, pool.everyone.spin) {
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return slots[a].first < slots[b].first; });
+  teams.assign(slots.size(), Team(pool.ofAll, 0, pool.everyone.spin));
+  int end = 0; // of the slots that teams have so far
+  for (size_t number : order) {
+    auto [first, count] = slots[number];
+    require(first >= end && count >= 1 && count <= pool.slots() - first,
+            "a team of {} slots from slot {} on in a pool of {}, of which {} are taken", count, first, pool.slots(),
+            end);
+    const bool led = number != order[0];                // by a worker
     auto begin = pool.everyone.workers.begin() + first; // the worker of slot `first` + 1
-    Team &team = teams.emplace_back(Team(first ? begin[-1]->led : pool.ofAll, first, pool.everyone.spin));
-    team.workers.assign(begin, begin + size - 1);
-    if (first > 0)
+    Team &team = teams[number] = Team(led ? begin[-1]->led : pool.ofAll, first, pool.everyone.spin);
+    team.workers.assign(begin, begin + count - 1);
+    if (led)
       leaders.workers.push_back(begin[-1]);
-    first += size;
+    end = first + count;
   }
 }
 
@@ -262,8 +244,10 @@ void ThreadPool::Teams::run(void (*work)(void *, int, const Team &), void *conte
       static_cast<int64_t>(count()),
       [](void *context, int, int64_t begin, int64_t end) {
         auto &job = *static_cast<Job *>(context);
-        for (int64_t number = begin; number < end; ++number)
-          job.work(job.context, static_cast<int>(number), job.teams[static_cast<size_t>(number)]);
+        for (int64_t place = begin; place < end; ++place) {
+          size_t number = job.teams.order[static_cast<size_t>(place)];
+          job.work(job.context, static_cast<int>(number), job.teams[number]);
+        }
       },
       &job);
 }

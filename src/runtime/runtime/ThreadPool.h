@@ -60,28 +60,44 @@ public:
     int firstSlot;
     bool spin; // true if there are enough CPUs for all slots of the pool: workers then spin before they sleep
 
-    void run(int64_t first, int64_t count, Body body, void *context) const; // splits [first, first + count)
+    // Splits [first, first + count). The other functions are its steps, for a job of `used` slots.
+    void run(int64_t first, int64_t count, Body body, void *context) const;
+    void start(int used, int64_t first, int64_t count, Body body, void *context) const;
+    bool isDone() const;
+    void help(int used) const;
+    void finish(int used, std::exception_ptr error) const;
     void late(Worker &worker, uint32_t ticket) const;
+  };
+
+  /// `count` slots of a pool from slot `first` on.
+  struct Slots {
+    int first = 0, count = 0;
   };
 
   /// Disjoint teams of a pool that work at the same time. While the teams work, the pool itself runs nothing.
   class Teams {
   public:
-    /// Divides the slots of a pool into teams. Team i has `sizes[i]` slots, which follow the slots of team i - 1;
-    /// slots behind the last team rest. Throws Error for a size below 1 and for more slots than the pool has.
-    Teams(ThreadPool &pool, std::span<const int> sizes);
+    /// Makes a team of each entry of `slots`. Throws Error for a team without slots, a slot that two teams have, and a
+    /// slot that the pool does not have.
+    Teams(ThreadPool &pool, std::span<const Slots> slots);
 
     size_t count() const { return teams.size(); }
     const Team &operator[](size_t number) const { return teams[number]; }
 
-    /// Calls work(context, i, team i) for each team at the same time, on the team's leader; the caller leads team 0.
+    /// The number of the team that the caller of `run` leads: the one of the lowest slots.
+    size_t ofCaller() const { return order[0]; }
+    /// Calls work(context, i, team i) for each team at the same time, on the team's leader.
     /// Returns when all are done and rethrows the exception of the lowest team that has one. If a leader has not begun
     /// when the caller is done, the caller leads that team, too. Work may wait for work of other teams, because every
     /// leader begins when it gets a CPU.
     void run(void (*work)(void *context, int number, const Team &team), void *context) const;
+    /// Leads each team whose leader has not begun. Only for work of the caller's team that waits for the other teams.
+    void help() const { leaders.help(static_cast<int>(count())); }
+    bool spins() const { return leaders.spin; }
 
   private:
     std::vector<Team> teams;
+    std::vector<size_t> order; // numbers of the teams by their slots, rising
     Team leaders;
   };
 

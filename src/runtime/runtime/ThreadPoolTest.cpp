@@ -16,6 +16,14 @@ using namespace lathe::runtime;
 
 namespace {
 
+/// Teams of these sizes, the slots of each behind those of the one before.
+std::vector<ThreadPool::Slots> following(const std::vector<int> &sizes) {
+  std::vector<ThreadPool::Slots> slots;
+  for (int size : sizes)
+    slots.push_back({slots.empty() ? 0 : slots.back().first + slots.back().count, size});
+  return slots;
+}
+
 struct Job {
   std::vector<int> slotOf;
   int64_t fails = -1;
@@ -205,7 +213,7 @@ void markRepeatedly(void *context, int number, const ThreadPool::Team &team) {
 TEST(ThreadPoolTest, teamsSplitAsPoolsOfTheirSize) {
   for (std::vector<int> sizes : std::vector<std::vector<int>>{{1}, {2, 1}, {1, 1, 1}, {3, 2, 2}, {1, 4}, {7}}) {
     ThreadPool pool(7);
-    ThreadPool::Teams teams(pool, sizes);
+    ThreadPool::Teams teams(pool, following(sizes));
     TeamJob all{std::vector<Job>(sizes.size(), Job{std::vector<int>(50, -1)}), 20};
     teams.run(markRepeatedly, &all);
     int first = 0;
@@ -231,7 +239,7 @@ struct Turns {
 
 TEST(ThreadPoolTest, teamsThatWaitForEachOther) {
   ThreadPool pool(4);
-  ThreadPool::Teams teams(pool, std::vector<int>{2, 2});
+  ThreadPool::Teams teams(pool, following({2, 2}));
   for (int repeat = 0; repeat < 20; ++repeat) {
     Turns turns;
     teams.run(
@@ -251,7 +259,7 @@ TEST(ThreadPoolTest, teamsThatWaitForEachOther) {
 
 TEST(ThreadPoolTest, aTeamFailsAlone) {
   ThreadPool pool(5);
-  ThreadPool::Teams teams(pool, std::vector<int>{2, 1, 2});
+  ThreadPool::Teams teams(pool, following({2, 1, 2}));
   for (size_t failing : {size_t(0), size_t(1), size_t(2)})
     for (int64_t unit : {0, 25, 49}) {
       TeamJob all{std::vector<Job>(3, Job{std::vector<int>(50, -1)}), 1};
@@ -272,7 +280,7 @@ TEST(ThreadPoolTest, aTeamFailsAlone) {
 
 TEST(ThreadPoolTest, theLowestFailingTeamIsReported) {
   ThreadPool pool(3);
-  ThreadPool::Teams teams(pool, std::vector<int>{1, 1, 1});
+  ThreadPool::Teams teams(pool, following({1, 1, 1}));
   try {
     teams.run([](void *, int number, const ThreadPool::Team &) { require(number == 0, "team {}", number); }, nullptr);
     ADD_FAILURE();
@@ -284,7 +292,7 @@ TEST(ThreadPoolTest, theLowestFailingTeamIsReported) {
 /// With more slots than CPUs leaders come late, and the caller leads their teams.
 TEST(ThreadPoolTest, teamsOfManyMoreSlotsThanCpus) {
   ThreadPool pool(40);
-  ThreadPool::Teams teams(pool, std::vector<int>(20, 2));
+  ThreadPool::Teams teams(pool, following(std::vector<int>(20, 2)));
   TeamJob all{std::vector<Job>(20, Job{std::vector<int>(9, -1)}), 3};
   for (int repeat = 0; repeat < 100; ++repeat) {
     for (Job &job : all.jobs)
@@ -297,8 +305,8 @@ TEST(ThreadPoolTest, teamsOfManyMoreSlotsThanCpus) {
 
 TEST(ThreadPoolTest, teamsThatDoNotFitAreRefused) {
   ThreadPool pool(3);
-  EXPECT_THROW(ThreadPool::Teams(pool, std::vector<int>{2, 2}), Error);
-  EXPECT_THROW(ThreadPool::Teams(pool, std::vector<int>{2, 0}), Error);
+  EXPECT_THROW(ThreadPool::Teams(pool, following({2, 2})), Error);
+  EXPECT_THROW(ThreadPool::Teams(pool, following({2, 0})), Error);
 }
 
 TEST(ThreadPoolTest, absurdCountsAreRefused) {

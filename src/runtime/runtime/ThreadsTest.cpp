@@ -14,6 +14,14 @@ using namespace lathe::runtime::testing;
 
 namespace {
 
+/// Teams of these sizes, the slots of each behind those of the one before.
+std::vector<ThreadPool::Slots> following(const std::vector<int> &sizes) {
+  std::vector<ThreadPool::Slots> slots;
+  for (int size : sizes)
+    slots.push_back({slots.empty() ? 0 : slots.back().first + slots.back().count, size});
+  return slots;
+}
+
 /// Kernels, a reference, and extents that depend on data: every path of the executor that threads can meet on.
 std::shared_ptr<const Model> sharedModel() {
   useTestReferences();
@@ -138,7 +146,7 @@ TEST(ThreadsTest, teamsWriteApartAndJoin) {
   };
   for (std::vector<int> sizes : std::vector<std::vector<int>>{{1, 1}, {2, 1}, {2, 2, 3}}) {
     ThreadPool pool(7);
-    ThreadPool::Teams teams(pool, sizes);
+    ThreadPool::Teams teams(pool, following(sizes));
     Rows all{std::vector<std::vector<int64_t>>(sizes.size(), std::vector<int64_t>(width, 1))};
     for (int repeat = 0; repeat < 20; ++repeat) {
       teams.run(

@@ -8,14 +8,7 @@ namespace lathe::runtime {
 
 Context::State::State(std::shared_ptr<const Model> shared, int threads)
     : model(std::move(shared)), file(model->file()), pool(threads) {
-  everything.parallel = [this](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
-    split(
-        everything, everything.sharing, 1, count,
-        [](void *context, int, int64_t begin, int64_t end) {
-          (*static_cast<const std::function<void(int64_t, int64_t)> *>(context))(begin, end);
-        },
-        const_cast<void *>(static_cast<const void *>(&body)));
-  };
+  setParallel(everything);
   inputs.resize(model->inputs().size());
   inputSet.resize(inputs.size());
   inputCopies.resize(inputs.size());
@@ -25,7 +18,10 @@ Context::State::State(std::shared_ptr<const Model> shared, int threads)
 }
 
 int64_t Context::State::evaluate(Extent extent) const {
-  if (extentKnown[extent] || lateKnown[extent])
+  if (extentKnown[extent])
+    return extents[extent];
+  auto guard = guardLate();
+  if (lateKnown[extent])
     return extents[extent];
   return plan->extents[extent].evaluate([&](const std::string &symbol) {
     auto it = symbols.find(symbol);
@@ -118,6 +114,8 @@ std::string Context::State::inputsText() const {
 void Context::State::layOut() {
   slots.clear();
   slots.resize(plan->values.size());
+  bindPhases();
+  std::deque<StreamLife> lives; // what requests point to, beside lives of the plan
   std::vector<ArenaRequest> requests(plan->values.size());
   for (uint32_t i = 0; i < slots.size(); ++i) {
     const ValueInfo &info = plan->values[i];
@@ -128,16 +126,17 @@ void Context::State::layOut() {
     slot.dims = evaluate(info.dims);
     slot.bytes = evaluate(info.bytes);
     if (info.storage == Storage::temporary)
-      requests[i] = {static_cast<uint64_t>(std::max<int64_t>(0, slot.bytes)), plan->live[i].first, plan->live[i].last};
+      requests[i] = {static_cast<uint64_t>(std::max<int64_t>(0, slot.bytes)), plan->live[i].first, plan->live[i].last,
+                     streamLife(i)};
   }
   for (uint32_t i = 0; i < slots.size(); ++i)
     if (!slots[i].boxed)
       checkSizes(plan->values[i], slots[i]);
   findImageLoops();
-  requestImages(requests);
+  requestImages(requests, lives);
   size_t values = requests.size();
   kernels.assign(plan->instructions.size(), {});
-  auto scratchRequests = requestScratch(requests);
+  auto scratchRequests = requestScratch(requests, lives);
   ArenaPlan layout = planArena(requests);
   arenaBytes = layout.bytes;
   liveBytes = largestLiveSet(std::span(requests).first(values));
@@ -232,7 +231,7 @@ void Context::State::bindPointers() {
   }
   for (const Instruction *instruction : plan->instructions) {
     if (auto *call = std::get_if<CallKernel>(&instruction->operation); call && instruction->known) {
-      prepareKernel(*instruction, *call);
+      prepareKernel(everything, *instruction, *call);
     } else if (auto *call = std::get_if<CallReference>(&instruction->operation)) {
       PreparedReference &prepared = references[instruction->id];
       prepared.inputs.assign(call->inputs.size(), {});
@@ -256,7 +255,7 @@ void Context::State::bindPointers() {
   pointersChanged = false;
 }
 
-void Context::State::prepareKernel(const Instruction &instruction, const CallKernel &call) {
+void Context::State::prepareKernel(Stream &stream, const Instruction &instruction, const CallKernel &call) {
   PreparedKernel &prepared = kernels[instruction.id];
   prepared.buffers.resize(call.buffers.size());
   for (uint32_t value : call.buffers)
@@ -285,7 +284,7 @@ void Context::State::prepareKernel(const Instruction &instruction, const CallKer
     prepared.checks.emplace_back(info.type, count, evaluate(range.least), evaluate(range.most));
   }
   if (!instruction.known)
-    placeLateScratch(prepared, call);
+    placeLateScratch(stream, prepared, call);
 }
 
 bool Context::State::writes(const Instruction &instruction, uint32_t value) const {

@@ -26,7 +26,10 @@ const std::vector<int64_t> &Context::inputDims(size_t index) const {
   return state->inputs[index].tensor().dims();
 }
 void Context::run(const RunOptions &options) { state->run(options); }
-void Context::cancel() noexcept { state->cancelAsked.store(true, std::memory_order_relaxed); }
+void Context::cancel() noexcept {
+  state->cancelAsked.store(true);
+  state->notify();
+}
 void Context::resetCancel() noexcept { state->cancelAsked.store(false, std::memory_order_relaxed); }
 void Context::setCancelCheck(int (*check)(void *data), void *data) {
   state->cancelCheck = check;
@@ -133,9 +136,7 @@ InstructionInfo Context::instruction(size_t index) const {
     double atOne = static_cast<double>(current.extents[kernel.bytes].evaluate([](const std::string &) { return 1; }));
     if (info.bytes == atOne)
       info.predictedCycles = kernel.predictedCycles;
-    info.imageByImage = std::any_of(state->imageLoops.begin(), state->imageLoops.end(), [&](const auto &loop) {
-      return loop.first <= instruction.id && instruction.id <= loop.last;
-    });
+    info.imageByImage = state->imageLoopOf[instruction.id] >= 0;
     for (uint32_t value : call->buffers)
       (state->writes(instruction, value) ? info.outputs : info.inputs).push_back(value);
   } else if (auto *call = std::get_if<CallReference>(&instruction.operation)) {

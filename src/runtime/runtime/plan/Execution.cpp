@@ -6,6 +6,14 @@
 #include <ctime>
 #include <utility>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+extern "C" void __tsan_read_range(void *address, unsigned long bytes);
+extern "C" void __tsan_write_range(void *address, unsigned long bytes);
+#define LATHE_DECLARES_ACCESS
+#endif
+#endif
+
 namespace lathe::runtime {
 namespace {
 
@@ -52,7 +60,7 @@ uint64_t monotonicNanoseconds() {
 
 void Context::State::run(const RunOptions &runOptions) {
   ran = false; // until it has succeeded
-  poll();
+  poll(everything);
   struct Running { // its destructor also runs if an instruction throws
     RunState &run;
     ~Running() { run.options = nullptr; }
@@ -77,7 +85,7 @@ void Context::State::run(const RunOptions &runOptions) {
     if ((slots[i].boxed || slots[i].late) && plan->values[i].storage != Storage::input &&
         plan->values[i].storage != Storage::constant)
       slots[i].written = false;
-  execute(everything, plan->blocks[0]);
+  hasStreams() ? executePhases() : execute(everything, plan->blocks[0]);
   if (!active.stopped) {
     finishOutputs();
     advanceStates();
@@ -85,46 +93,44 @@ void Context::State::run(const RunOptions &runOptions) {
   if (runOptions.profile) {
     active.times.begin = begin;
     active.times.end = monotonicNanoseconds();
-    active.times.overhead = active.times.end - active.times.begin;
-    for (const InstructionTime &time : active.times.times)
-      if (plan->outermost[time.instruction])
-        active.times.overhead -= time.end - time.begin;
+    active.times.overhead = timeOutside();
   }
   ran = true;
 }
 
 void Context::State::execute(Stream &stream, const Block &block) {
-  bool entry = &block == &plan->blocks[0];
   struct Within { // its destructor also runs if an instruction throws
     const Block *&current, *const around;
     ~Within() { current = around; }
   } within{stream.current, std::exchange(stream.current, &block)};
   forget(block.lateSymbols); // of the block's previous run
-  checkBlockRules(*stream.current);
-  auto loop = imageLoops.begin();
+  checkBlockRules(block);
   for (const Instruction &instruction : block.instructions) {
     if (active.stopped)
       return;
-    poll();
-    if (entry && loop != imageLoops.end() && instruction.id == loop->first)
-      run(stream, *loop);
-    if (entry && loop != imageLoops.end() && instruction.id >= loop->first) {
-      if (instruction.id == loop->last)
-        ++loop;
-      continue;
-    }
-    if (!active.options->profile) {
-      execute(stream, instruction);
-    } else {
-      uint64_t begin = monotonicNanoseconds();
-      execute(stream, instruction);
-      addTime(instruction.id, begin, monotonicNanoseconds());
-    }
-    if (active.options->observe)
-      active.options->observe(instruction.id);
-    if (active.options->until == instruction.id)
-      active.stopped = true;
+    step(stream, instruction);
   }
+}
+
+/// Runs an instruction, or the image loop that begins with it.
+void Context::State::step(Stream &stream, const Instruction &instruction) {
+  poll(stream);
+  if (int32_t number = imageLoopOf[instruction.id]; number >= 0) {
+    if (ImageLoop &loop = imageLoops[static_cast<size_t>(number)]; loop.first == instruction.id)
+      run(stream, loop);
+    return;
+  }
+  if (!active.options->profile) {
+    execute(stream, instruction);
+  } else {
+    uint64_t begin = monotonicNanoseconds();
+    execute(stream, instruction);
+    addTime(stream, instruction.id, begin, monotonicNanoseconds());
+  }
+  if (active.options->observe)
+    active.options->observe(instruction.id);
+  if (active.options->until == instruction.id)
+    active.stopped = true;
 }
 
 void Context::State::execute(Stream &stream, const Instruction &instruction) {
@@ -148,13 +154,32 @@ void Context::State::perform(Stream &stream, const Instruction &instruction) {
 void Context::State::call(Stream &stream, const Instruction &instruction, const CallKernel &call) {
   PreparedKernel &prepared = kernels[instruction.id];
   if (!instruction.known)
-    prepareKernel(instruction, call);
+    prepareKernel(stream, instruction, call);
   if (!call.elementRanges.empty())
     checkElements(stream, call, prepared);
+#ifdef LATHE_DECLARES_ACCESS
+  declareAccess(stream, instruction, call);
+#endif
   KernelJob job{prepared.code,    prepared.buffers.data(), prepared.dims.data(),
                 prepared.scratch, prepared.scratchStride,  prepared.first};
   split(stream, instruction.id, prepared.stages, (prepared.units - prepared.first) / prepared.stages, runKernel, &job);
 }
+
+#ifdef LATHE_DECLARES_ACCESS
+/// Tells ThreadSanitizer, which does not see kernels, what a call reads and writes, scratch included.
+void Context::State::declareAccess(const Stream &stream, const Instruction &instruction, const CallKernel &call) const {
+  const PreparedKernel &prepared = kernels[instruction.id];
+  for (size_t i = 0; i < call.buffers.size(); ++i) {
+    auto bytes = static_cast<size_t>(evaluate(plan->values[call.buffers[i]].bytes));
+    if (writes(instruction, call.buffers[i]))
+      __tsan_write_range(prepared.buffers[i], bytes);
+    else
+      __tsan_read_range(prepared.buffers[i], bytes);
+  }
+  if (prepared.scratch)
+    __tsan_write_range(prepared.scratch, scratchOf(call, stream.team.slots()).bytes);
+}
+#endif
 
 void Context::State::checkElements(const Stream &stream, const CallKernel &call, const PreparedKernel &prepared) {
   for (size_t i = 0; i < call.elementRanges.size(); ++i) {

@@ -1,7 +1,7 @@
 // The implementation of Context: binding of extents and memory to a plan (Ports.cpp, Binding.cpp, Scratch.cpp), values
 // that are placed while it runs (LateMemory.cpp), execution (Execution.cpp, Loops.cpp), times (Trace.cpp), cancelled
-// runs (Cancel.cpp), states between runs (States.cpp), and image loops: kernel calls that run for one image after the
-// other (ImageLoops.cpp).
+// runs (Streams.cpp), states between runs (States.cpp), image loops: kernel calls that run for one image after the other
+// (ImageLoops.cpp), and instructions that run beside each other (Streams.cpp).
 #pragma once
 
 #include "runtime/Context.h"
@@ -12,6 +12,10 @@
 #include "runtime/plan/Program.h"
 
 #include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <random>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -32,6 +36,29 @@ Value cloneValue(const Value &value);
 /// Returns a copy of a value that stays valid when the memory of the plan is reused. Tensors inside sequences and
 /// optionals have their own memory already, which the copy shares.
 Value keptValue(const Value &value);
+
+/// A stream of work in a run: instructions that run one after the other, each on all slots of a team.
+struct Stream {
+  explicit Stream(const ThreadPool::Team &team) : team(team) {}
+  Stream(const Stream &) = delete; // `parallel` refers to it
+
+  const ThreadPool::Team &team;
+  ParallelFor parallel;           // splits the loops of references over the team
+  uint32_t sharing = 0;           // id of the instruction whose reference uses `parallel`
+  const Block *current = nullptr; // the block of the plan that runs
+  Mapping lateScratch;            // scratch memory of kernel calls whose extents depend on data
+  bool ofCaller = true;           // true while the thread that called Context::run leads the team
+};
+
+/// A phase of the plan with its streams on a pool's slots.
+struct BoundPhase {
+  BoundPhase(const Phase &phase, ThreadPool &pool, std::span<const ThreadPool::Slots> slots)
+      : phase(phase), teams(pool, slots) {}
+
+  const Phase &phase;
+  ThreadPool::Teams teams;
+  std::vector<std::unique_ptr<Stream>> streams; // by stream of the phase; empty: they run as one, on all slots
+};
 
 /// A plan with the extents and memory of a context, made when the inputs' extents are bound. A run changes only what
 /// depends on data: late extents, boxed values and their places, and the pointers of values that a loop passes on.
@@ -123,12 +150,14 @@ struct BoundPlan {
   std::vector<PreparedReference> references;        // prepared reference calls, by index of the instruction
   std::unordered_map<uint32_t, PreparedLoop> loops; // prepared loops, by index of the instruction
   Mapping arena;
-  Mapping lateScratch;             // scratch memory of kernel calls whose extents depend on data
   std::vector<LateState> late;     // state of each late group
   std::vector<Mapping> lateArenas; // arenas in which late groups are placed
   uint64_t arenaBytes = 0, liveBytes = 0, scratchBytes = 0;
-  std::vector<ImageLoop> imageLoops; // image loops in the order of execution
-  bool wholeBatches = false;         // true: there are no image loops, because an observer reads every value
+  std::vector<ImageLoop> imageLoops;
+  std::vector<int32_t> imageLoopOf; // by id of the instruction: index in `imageLoops`; -1: none
+  // true: there are no image loops and no streams, because an observer reads every value
+  bool wholeBatches = false;
+  std::vector<std::unique_ptr<BoundPhase>> phases; // empty: all instructions run one after the other on all slots
 };
 
 /// The state of one run of a context, with its profile and trace.
@@ -140,14 +169,7 @@ struct RunState {
   std::vector<size_t> timeOf; // by id of the instruction: 1 + its index in `times`; 0: it has no time yet
   /// Largest number of events in a track of the trace, and the larger limit for events of the entry block.
   size_t traceMost = 0, outermostMost = 0;
-};
-
-/// A stream of work in a run: instructions that run one after the other, each on all slots of a team.
-struct Stream {
-  const ThreadPool::Team &team;
-  ParallelFor parallel = {};      // splits the loops of references over the team
-  uint32_t sharing = 0;           // id of the instruction whose reference uses `parallel`
-  const Block *current = nullptr; // the block of the plan that runs
+  std::vector<bool> spoiled; // by value, in a shuffled run: true once it has been overwritten
 };
 
 struct Context::State : BoundPlan {
@@ -192,7 +214,7 @@ struct Context::State : BoundPlan {
   std::shared_ptr<const Model> model;
   std::string file; // name of the package file, with which every message begins
   ThreadPool pool;
-  Stream everything{pool.all()}; // the stream that runs the plan in its order on all slots
+  Stream everything{pool.all()}; // the stream that runs instructions on all slots
   RunState active;
 
   std::vector<Value> inputs; // by input: the value that the caller set, or an aligned copy
@@ -203,23 +225,55 @@ struct Context::State : BoundPlan {
   std::vector<KeptState> states;
   bool extentsChanged = true, pointersChanged = true, ran = false;
 
-  // ---- Cancel.cpp
+  // ---- Streams.cpp
   std::atomic<bool> cancelAsked{false}; // set by cancel(), in any thread or in a signal handler
   static_assert(std::atomic<bool>::is_always_lock_free);
   int (*cancelCheck)(void *) = nullptr;
   void *cancelData = nullptr;
-  /// Throws Cancelled if cancel() asks the run to end. Only for the thread of the run, outside of KernelFloatMode.
-  void poll() {
-    if (cancelAsked.load(std::memory_order_relaxed)) [[unlikely]]
-      meetCancel();
+  /// True if cancel() asks the run to end, or if another stream has ended it.
+  bool isInterrupted() const {
+    return cancelAsked.load(std::memory_order_relaxed) || leaving.load(std::memory_order_relaxed);
   }
-  void meetCancel();
+  /// Throws Cancelled if cancel() asks the run to end, and Leave if another stream has ended it. Only for the thread
+  /// that leads the stream, outside of KernelFloatMode.
+  void poll(const Stream &stream) {
+    if (isInterrupted()) [[unlikely]]
+      meetInterrupt(stream);
+  }
+  void meetInterrupt(const Stream &stream);
+  struct PhaseRun;
+  struct Leave {};                  // thrown where a stream ends because another one has failed
+  std::atomic<bool> leaving{false}; // true from the failure of a stream to the end of its phase
+  std::atomic<uint32_t> events{0};  // raised when something happens that sleeping streams wait for
+  std::atomic<uint32_t> sleepers{0};
+  // Guards what streams bind while they run: symbols, late extents, rules over them, late groups.
+  mutable std::recursive_mutex lateLock;
+  std::mutex timesLock; // guards RunState::times, timeOf and trace.calls
+
+  /// Wakes streams that wait, if there are any. Safe in signal handlers.
+  void notify();
 
   // ---- Trace.cpp
   /// Splits work over a team by Team::runStages; a traced run also records begin and end of each slot's share.
   void split(Stream &stream, uint32_t instruction, int64_t stages, int64_t count, ThreadPool::Body body, void *context);
 
 private:
+  // ---- Streams.cpp
+  bool hasStreams() const { return !phases.empty(); }
+  /// Holds `lateLock` if several streams may run.
+  std::unique_lock<std::recursive_mutex> guardLate() const;
+  void bindPhases();
+  void setParallel(Stream &stream);
+  /// Slots of the team that computes an instruction.
+  int slotsOf(uint32_t instruction) const;
+  /// The life of bytes for requests to the arena, as Plan::streamLives; null without streams.
+  const StreamLife *streamLife(uint32_t value) const { return hasStreams() ? &plan->streamLives[value] : nullptr; }
+  void executePhases();
+  void runPhase(BoundPhase &bound);
+  void shufflePhase(BoundPhase &bound, std::mt19937_64 &random);
+  void spoilDead(uint32_t phase, const std::vector<uint32_t> &done);
+  template <class Done> void wait(const Stream &stream, bool spins, const Done &done);
+
   static std::string inputWith(const Plan &candidate, const std::string &symbol);
   std::string matchPlan(const Plan &candidate, std::unordered_map<std::string, int64_t> &bound) const;
   void choosePlan();
@@ -231,7 +285,7 @@ private:
   uint64_t portBytes() const;
   std::string inputsText() const;
   void checkSizes(const ValueInfo &info, const Slot &slot) const;
-  void prepareKernel(const Instruction &instruction, const CallKernel &call);
+  void prepareKernel(Stream &stream, const Instruction &instruction, const CallKernel &call);
   Tensor &outputTensor(size_t index, const std::vector<int64_t> &dims);
 
   // ---- States.cpp
@@ -257,12 +311,13 @@ private:
     // stride: distance between the scratch of two slots; bytes: scratch of all slots together
     size_t stride, bytes;
   };
-  SlotScratch scratchOf(const CallKernel &call) const;
+  SlotScratch scratchOf(const CallKernel &call, int slots) const;
   /// Adds requests for arena memory to `requests`: one for each kernel call with scratch of known size. The scratch
-  /// lives during the call, or during the image loop that contains the call. Returns the instruction of each call with
-  /// the index of its request.
-  std::vector<std::pair<uint32_t, size_t>> requestScratch(std::vector<ArenaRequest> &requests);
-  void placeLateScratch(PreparedKernel &prepared, const CallKernel &call);
+  /// lives during the call, or during the image loop that contains the call; `lives` keeps what the requests point to.
+  /// Returns the instruction of each call with the index of its request.
+  std::vector<std::pair<uint32_t, size_t>> requestScratch(std::vector<ArenaRequest> &requests,
+                                                          std::deque<StreamLife> &lives);
+  void placeLateScratch(Stream &stream, PreparedKernel &prepared, const CallKernel &call);
 
   // ---- LateMemory.cpp
   void layOutLate();
@@ -279,16 +334,20 @@ private:
 
   // ---- ImageLoops.cpp
   void findImageLoops();
+  void findImageLoops(std::span<const Instruction *const> instructions);
   void addImageLoops(std::span<const Instruction *const> run, int64_t images);
-  ImageLoop imageLoopOf(std::span<const Instruction *const> run) const;
-  void requestImages(std::vector<ArenaRequest> &requests);
+  bool isInside(uint32_t root, std::span<const Instruction *const> run) const;
+  ImageLoop makeImageLoop(std::span<const Instruction *const> run) const;
+  void requestImages(std::vector<ArenaRequest> &requests, std::deque<StreamLife> &lives);
   void run(Stream &stream, ImageLoop &loop);
   struct ImageJob;
 
   void execute(Stream &stream, const Block &block);
+  void step(Stream &stream, const Instruction &instruction);
   void execute(Stream &stream, const Instruction &instruction);
   void perform(Stream &stream, const Instruction &instruction);
   void call(Stream &stream, const Instruction &instruction, const CallKernel &call);
+  void declareAccess(const Stream &stream, const Instruction &instruction, const CallKernel &call) const;
   void checkElements(const Stream &stream, const CallKernel &call, const PreparedKernel &prepared);
   void call(Stream &stream, const Instruction &instruction, const CallReference &call);
   void call(Stream &stream, const ComputeShape &shape);
@@ -297,7 +356,9 @@ private:
   // ---- Trace.cpp
   void startTrace();
   size_t mostEvents(uint32_t instruction, size_t kept) const;
-  void addTime(uint32_t instruction, uint64_t begin, uint64_t end);
+  void addTime(const Stream &stream, uint32_t instruction, uint64_t begin, uint64_t end);
+  void addTraced(const Stream &stream, TracedCall call, size_t most);
+  uint64_t timeOutside() const;
   void executeBody(Stream &stream, uint32_t instruction, uint32_t block, int64_t iteration = 0);
 
   // ---- Loops.cpp

@@ -1,5 +1,6 @@
 #include "runtime/Cpu.h"
 #include "runtime/plan/Execution.h"
+#include "runtime/plan/PlanAnalysis.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,19 +8,31 @@
 
 namespace lathe::runtime {
 
+/// True if only instructions of `run` use the bytes of value `root`.
+bool Context::State::isInside(uint32_t root, std::span<const Instruction *const> run) const {
+  const LiveRange &live = plan->live[root];
+  if (live.first < run.front()->id || live.last > run.back()->id)
+    return false;
+  if (!hasStreams())
+    return true;
+  const StreamLife &life = plan->streamLives[root]; // instructions of other streams may have ids between
+  for (size_t stream = 0; stream < life.ends.size(); ++stream)
+    if (life.ends[stream] > 0 && stream != plan->moments[run.front()->id].stream)
+      return false;
+  return true;
+}
+
 /// The loop over `run`. Values that no other instruction uses live inside.
-Context::State::ImageLoop Context::State::imageLoopOf(std::span<const Instruction *const> run) const {
+Context::State::ImageLoop Context::State::makeImageLoop(std::span<const Instruction *const> run) const {
   ImageLoop loop;
   loop.first = run.front()->id;
   loop.last = run.back()->id;
   loop.images = evaluate(std::get<CallKernel>(run.front()->operation).images);
   auto root = [&](uint32_t value) { return plan->values[value].root; };
   auto replicated = [&](uint32_t value) {
-    const LiveRange &live = plan->live[root(value)];
     const Slot &slot = slots[root(value)];
-    return plan->values[root(value)].storage == Storage::temporary && live.first >= loop.first &&
-           live.last <= loop.last && slot.bytes % (loop.images * int64_t(arenaAlignment)) == 0 &&
-           slots[value].bytes == slot.bytes;
+    return plan->values[root(value)].storage == Storage::temporary && isInside(root(value), run) &&
+           slot.bytes % (loop.images * int64_t(arenaAlignment)) == 0 && slots[value].bytes == slot.bytes;
   };
   std::vector<bool> partly(plan->values.size()); // roots of which some value shows only a part
   for (const Instruction *instruction : run)
@@ -45,9 +58,13 @@ void Context::State::addImageLoops(std::span<const Instruction *const> run, int6
   std::vector<ImageValue> values;
   std::unordered_map<uint32_t, size_t> numberOf; // roots that may live inside, in `values`
   std::vector<uint32_t> partly;                  // roots of which some call uses only a part
+  auto lastUse = [&](uint32_t id) {
+    auto found = std::find_if(run.begin(), run.end(), [&](const Instruction *one) { return one->id == id; });
+    return static_cast<size_t>(found - run.begin());
+  };
   for (size_t i = 0; i < run.size(); ++i) {
     const CallKernel &call = std::get<CallKernel>(run[i]->operation);
-    if (pool.slots() == model->plannedThreads()) {
+    if (slotsOf(run.front()->id) == model->plannedThreads()) {
       calls[i].callSeconds = call.callSeconds;
       calls[i].imagesSeconds = call.imagesSeconds;
     }
@@ -61,30 +78,51 @@ void Context::State::addImageLoops(std::span<const Instruction *const> run, int6
       calls[i].passing += double(slots[value].bytes) / double(images);
       if (slots[value].bytes != slots[root].bytes)
         partly.push_back(root);
-      if (plan->values[root].storage != Storage::temporary || live.first < run.front()->id ||
-          live.last > run.back()->id || slots[root].bytes % (images * int64_t(arenaAlignment)) != 0)
+      if (plan->values[root].storage != Storage::temporary || !isInside(root, run) ||
+          slots[root].bytes % (images * int64_t(arenaAlignment)) != 0)
         continue;
       auto [found, added] = numberOf.try_emplace(root, values.size());
       if (added)
-        values.push_back({double(slots[root].bytes) / double(images), i, live.last - run.front()->id, {}});
+        values.push_back({double(slots[root].bytes) / double(images), i, lastUse(live.last), {}});
       values[found->second].uses.push_back(i);
     }
   }
   for (uint32_t root : partly)
     if (auto found = numberOf.find(root); found != numberOf.end())
       values[found->second].uses.clear();
-  std::vector<Stretch> stretches = imageStretches(calls, values, images, pool.slots(), plan->imageCosts);
+  std::vector<Stretch> stretches = imageStretches(calls, values, images, slotsOf(run.front()->id), plan->imageCosts);
   if (std::any_of(calls.begin(), calls.end(), [](const ImageCall &call) { return call.isMeasured(); }))
     stretches = measuredStretches(calls, values, stretches, plan->imageCosts);
   for (const Stretch &stretch : stretches)
-    imageLoops.push_back(imageLoopOf(run.subspan(stretch.first, stretch.last - stretch.first)));
+    imageLoops.push_back(makeImageLoop(run.subspan(stretch.first, stretch.last - stretch.first)));
 }
 
 /// Finds the sequences of calls that may run image by image, and in them the stretches that should.
 void Context::State::findImageLoops() {
   imageLoops.clear();
+  imageLoopOf.assign(plan->instructions.size(), -1);
   if (wholeBatches)
     return;
+  std::vector<const Instruction *> entry;
+  for (const Instruction &instruction : plan->blocks[0].instructions)
+    entry.push_back(&instruction);
+  if (!hasStreams())
+    findImageLoops(entry);
+  for (const auto &bound : phases)
+    if (bound->streams.empty()) {
+      findImageLoops(std::span(entry).subspan(bound->phase.begin, bound->phase.end - bound->phase.begin));
+    } else {
+      for (const std::vector<const Instruction *> &stream : bound->phase.streams)
+        findImageLoops(stream);
+    }
+  for (size_t i = 0; i < imageLoops.size(); ++i)
+    for (const ImageLoop::Step &step : imageLoops[i].steps)
+      imageLoopOf[step.instruction->id] = static_cast<int32_t>(i);
+}
+
+/// Finds them in instructions that run one after the other. A loop waits for other streams before it begins, and they
+/// wait for its end.
+void Context::State::findImageLoops(std::span<const Instruction *const> instructions) {
   std::vector<const Instruction *> run;
   int64_t images = 1;
   auto close = [&] {
@@ -92,24 +130,24 @@ void Context::State::findImageLoops() {
       addImageLoops(run, images);
     run.clear();
   };
-  for (const Instruction &instruction : plan->blocks[0].instructions) {
-    auto *call = std::get_if<CallKernel>(&instruction.operation);
-    int64_t count = call && instruction.known ? evaluate(call->images) : 1;
+  for (const Instruction *instruction : instructions) {
+    auto *call = std::get_if<CallKernel>(&instruction->operation);
+    int64_t count = call && instruction->known ? evaluate(call->images) : 1;
     bool fits = count > 1 && evaluate(call->stages) == 1 && evaluate(call->units) % count == 0 &&
                 std::none_of(call->buffers.begin(), call->buffers.end(), [&](uint32_t v) { return slots[v].boxed; });
-    if (!fits || count != images)
+    if (!fits || count != images || (hasStreams() && !instruction->waits.empty()))
       close();
     if (!fits)
       continue;
     images = count;
-    run.push_back(&instruction);
+    run.push_back(instruction);
   }
   close();
 }
 
 /// One arena request per loop holds a replica of the inside values for each slot. Values that enter or leave the loop
 /// live as long as the whole loop.
-void Context::State::requestImages(std::vector<ArenaRequest> &requests) {
+void Context::State::requestImages(std::vector<ArenaRequest> &requests, std::deque<StreamLife> &lives) {
   for (ImageLoop &loop : imageLoops) {
     std::vector<ArenaRequest> images;
     for (uint32_t value : loop.inside) {
@@ -125,18 +163,25 @@ void Context::State::requestImages(std::vector<ArenaRequest> &requests) {
         if (ArenaRequest &request = requests[plan->values[value].root]; request.bytes > 0) {
           request.first = std::min(request.first, loop.first);
           request.last = std::max(request.last, loop.last);
+          if (hasStreams()) {
+            StreamLife &life = lives.emplace_back(*request.streams);
+            addUse(*plan, life, loop.first, loop.last);
+            request.streams = &life;
+          }
         }
-    auto replicas = static_cast<uint64_t>(std::min<int64_t>(pool.slots(), loop.images));
+    const int slots = slotsOf(loop.first);
+    auto replicas = static_cast<uint64_t>(std::min<int64_t>(slots, loop.images));
     loop.request = requests.size();
-    requests.push_back({replica.bytes * replicas, loop.first, loop.last});
-    loop.pointers.assign(static_cast<size_t>(pool.slots()), {});
+    requests.push_back({replica.bytes * replicas, loop.first, loop.last,
+                        hasStreams() ? &lives.emplace_back(lifeOfUse(*plan, loop.first, loop.last)) : nullptr});
+    loop.pointers.assign(static_cast<size_t>(slots), {});
   }
 }
 
 /// Data that slots share while they run a loop.
 struct Context::State::ImageJob {
   State &state;
-  const ThreadPool::Team &team;
+  const Stream &stream;
   ImageLoop &loop;
   int64_t begin = 0;             // the first image of this job
   size_t step = 0;               // where slots work on one step together
@@ -161,13 +206,13 @@ struct Context::State::ImageJob {
     char *scratch = kernel.scratch ? kernel.scratch + static_cast<size_t>(slot) * kernel.scratchStride : nullptr;
     kernel.code(pointers.data(), kernel.dims.data(), first, last, scratch);
   }
-  /// For the slot of the caller, whose floating-point mode is the program's own meanwhile.
+  /// For the slot of the leader, whose floating-point mode is the program's own meanwhile.
   void poll(std::optional<KernelFloatMode> &mode) {
-    if (!state.cancelAsked.load(std::memory_order_relaxed))
+    if (!state.isInterrupted())
       return;
     mode.reset();
     try {
-      state.meetCancel();
+      state.poll(stream);
     } catch (...) {
       ends.store(true, std::memory_order_relaxed);
       throw;
@@ -198,7 +243,7 @@ struct Context::State::ImageJob {
         if (slot == 0 && !job.spent.empty())
           job.spent[number] += after - before;
         if (job.isTraced())
-          job.state.active.trace.shares[static_cast<size_t>(job.team.first() + slot)].add(
+          job.state.active.trace.shares[static_cast<size_t>(job.stream.team.first() + slot)].add(
               {job.instruction(number), before, after}, job.state.active.traceMost);
       }
   }
@@ -219,7 +264,7 @@ struct Context::State::ImageJob {
 /// Each slot takes its images alone through all steps. Images that cannot be shared equally go step by step: all slots
 /// share each step.
 void Context::State::run(Stream &stream, ImageLoop &loop) {
-  ImageJob job{*this, stream.team, loop, 0, 0, {}, false};
+  ImageJob job{*this, stream, loop, 0, 0, {}, false};
   if (active.options->profile)
     job.spent.assign(loop.steps.size(), 0);
   uint64_t start = active.options->profile ? monotonicNanoseconds() : 0;
@@ -227,7 +272,7 @@ void Context::State::run(Stream &stream, ImageLoop &loop) {
   stream.team.run(job.begin, ImageJob::passImages, &job);
   if (int64_t rest = loop.images - job.begin)
     for (job.step = 0; job.step < loop.steps.size(); ++job.step) {
-      poll();
+      poll(stream);
       uint64_t before = active.options->profile ? monotonicNanoseconds() : 0;
       split(stream, job.instruction(job.step), 1, rest * job.unitsOfImage(job.step), ImageJob::passStep, &job);
       if (active.options->profile)
@@ -236,10 +281,10 @@ void Context::State::run(Stream &stream, ImageLoop &loop) {
   uint64_t first = start;
   // One row for each step, as if each step had passed the whole batch alone.
   for (size_t i = 0; i < job.spent.size(); ++i, start += job.spent[i - 1])
-    addTime(job.instruction(i), start, start + job.spent[i]);
+    addTime(stream, job.instruction(i), start, start + job.spent[i]);
   if (active.options->trace)
-    active.trace.calls.add({TracedCall::Kind::images, loop.first, loop.last, 0, first, monotonicNanoseconds()},
-                           active.outermostMost);
+    addTraced(stream, {TracedCall::Kind::images, loop.first, loop.last, 0, first, monotonicNanoseconds()},
+              active.outermostMost);
 }
 
 } // namespace lathe::runtime

@@ -41,9 +41,19 @@ private:
   std::vector<int64_t> pointOfExtent;
 
   uint32_t endOf(int64_t id) const { return plan.instructions[static_cast<size_t>(id)]->last; }
-  /// The one of two instructions that ends last; a negative one is none.
+  /// The one of two instructions that ends last; -1 is none. -2 if one is -2, or if they run in streams where either
+  /// may end last.
   int64_t later(int64_t left, int64_t right) const {
+    if (left == -2 || right == -2 || areBeside(left, right))
+      return -2;
     return left < 0 || (right >= 0 && endOf(right) > endOf(left)) ? right : left;
+  }
+  bool areBeside(int64_t left, int64_t right) const {
+    if (plan.phases.empty() || left < 0 || right < 0)
+      return false;
+    auto a = static_cast<uint32_t>(left), b = static_cast<uint32_t>(right);
+    return plan.moments[a].phase == plan.moments[b].phase && plan.moments[a].stream != plan.moments[b].stream &&
+           !plan.precedes(a, b) && !plan.precedes(b, a);
   }
 
   /// Symbols of carried values of loops change between instructions, so extents that depend on them are not grouped.
@@ -86,7 +96,8 @@ private:
       auto found = points.find(symbol);
       if (found == points.end())
         return -2;
-      point = later(point, found->second);
+      if (point = later(point, found->second); point == -2)
+        return -2;
     }
     return point;
   }
@@ -138,14 +149,10 @@ private:
       std::vector<Extent> all = info.dims;
       all.push_back(info.bytes);
       int64_t point = -1;
-      bool grouped = true;
-      for (Extent extent : all) {
-        int64_t at = pointOfExtent[extent];
-        grouped &= at != -2;
-        point = later(point, at);
-      }
+      for (Extent extent : all)
+        point = later(point, pointOfExtent[extent]);
       const LiveRange &live = plan.live[index];
-      if (!grouped || point < 0 || live.first > live.last || live.first <= endOf(point))
+      if (point < 0 || live.first > live.last || live.first <= endOf(point))
         continue;
       LateGroup &group = groupFor(point);
       group.values.push_back(index);
@@ -158,9 +165,10 @@ private:
   void groupRules() {
     for (uint32_t i = 0; i < plan.rules.size(); ++i) {
       int64_t left = pointOfExtent[plan.rules[i].left], right = pointOfExtent[plan.rules[i].right];
-      if (left == -2 || right == -2 || (left < 0 && right < 0))
+      int64_t point = later(left, right);
+      if (point < 0)
         continue;
-      groupFor(later(left, right)).rules.push_back(i);
+      groupFor(point).rules.push_back(i);
       plan.rules[i].grouped = true;
     }
   }
@@ -170,16 +178,28 @@ private:
     for (LateGroup &group : plan.lateGroups)
       order.push_back(&group);
     std::sort(order.begin(), order.end(), [&](auto *a, auto *b) { return endOf(a->after) < endOf(b->after); });
-    std::vector<uint32_t> busyUntil; // by arena
+    std::vector<std::vector<const LateGroup *>> arenas; // groups by arena
     for (LateGroup *group : order) {
-      auto free =
-          std::find_if(busyUntil.begin(), busyUntil.end(), [&](uint32_t last) { return last < endOf(group->after); });
-      if (free == busyUntil.end())
-        free = busyUntil.insert(free, 0);
-      group->arena = static_cast<uint32_t>(free - busyUntil.begin());
-      *free = std::max(group->last, endOf(group->after));
+      auto free = std::find_if(arenas.begin(), arenas.end(), [&](const auto &others) {
+        return std::all_of(others.begin(), others.end(), [&](auto *other) { return isOver(*other, *group); });
+      });
+      if (free == arenas.end())
+        free = arenas.emplace(free);
+      group->arena = static_cast<uint32_t>(free - arenas.begin());
+      free->push_back(group);
     }
-    plan.lateArenas = static_cast<uint32_t>(busyUntil.size());
+    plan.lateArenas = static_cast<uint32_t>(arenas.size());
+  }
+
+  /// True if nothing uses the values of `group` any more when those of `next` are placed.
+  bool isOver(const LateGroup &group, const LateGroup &next) const {
+    if (plan.phases.empty())
+      return std::max(group.last, endOf(group.after)) < endOf(next.after);
+    StreamLife begin = lifeOfUse(plan, next.after, endOf(next.after));
+    return lifeOfUse(plan, group.after, endOf(group.after)).isBefore(begin) &&
+           std::all_of(group.values.begin(), group.values.end(), [&](uint32_t value) {
+             return plan.values[value].storage != Storage::temporary || plan.streamLives[value].isBefore(begin);
+           });
   }
 };
 

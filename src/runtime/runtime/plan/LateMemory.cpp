@@ -14,6 +14,7 @@ constexpr uint64_t mostReserved = uint64_t(1) << 26;
 } // namespace
 
 void Context::State::bindSymbol(const std::string &symbol, int64_t value) {
+  auto guard = guardLate();
   auto [bound, fresh] = symbols.try_emplace(symbol, value);
   if (!fresh && bound->second == value)
     return;
@@ -24,6 +25,9 @@ void Context::State::bindSymbol(const std::string &symbol, int64_t value) {
 }
 
 void Context::State::forget(const std::vector<std::string> &list) {
+  if (list.empty())
+    return;
+  auto guard = guardLate();
   for (const std::string &symbol : list) {
     symbols.erase(symbol);
     if (auto found = plan->lateExtents.find(symbol); found != plan->lateExtents.end())
@@ -65,7 +69,7 @@ std::optional<uint64_t> Context::State::bytesAtBounds(const LateGroup &group,
       if (const ValueInfo &info = plan->values[value]; info.storage == Storage::temporary) {
         int64_t bytes = plan->extents[info.bytes].evaluate(valueOf);
         requests.push_back({static_cast<uint64_t>(std::clamp<int64_t>(bytes, 0, int64_t(1) << 40)),
-                            plan->live[value].first, plan->live[value].last});
+                            plan->live[value].first, plan->live[value].last, streamLife(value)});
       }
   } catch (const Error &) { // the number of bytes is beyond 64 bits
     return std::nullopt;
@@ -108,7 +112,7 @@ void Context::State::placeGroup(const LateGroup &group, LateState &state) {
     checkSizes(info, slot);
     const LiveRange &live = plan->live[group.values[i]];
     if (info.storage == Storage::temporary)
-      requests[i] = {static_cast<uint64_t>(slot.bytes), live.first, live.last};
+      requests[i] = {static_cast<uint64_t>(slot.bytes), live.first, live.last, streamLife(group.values[i])};
     else
       requests[i] = {0, 1, 0}; // in the caller's memory
   }
@@ -118,6 +122,7 @@ void Context::State::placeGroup(const LateGroup &group, LateState &state) {
 }
 
 void Context::State::settle(uint32_t instruction) {
+  auto guard = guardLate();
   auto index = static_cast<size_t>(plan->lateGroupAfter[instruction]);
   const LateGroup &group = plan->lateGroups[index];
   LateState &state = late[index];

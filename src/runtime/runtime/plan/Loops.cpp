@@ -91,6 +91,7 @@ std::vector<int64_t> Context::State::firstExtents(uint32_t value) const {
   for (Extent extent : plan->values[value].dims) {
     std::vector<std::string> names;
     plan->extents[extent].collectSymbols(names);
+    auto guard = guardLate();
     bool known =
         std::all_of(names.begin(), names.end(), [&](const std::string &name) { return symbols.contains(name); });
     dims.push_back(known ? evaluate(extent) : 0);
@@ -193,7 +194,7 @@ void Context::State::call(Stream &stream, const Instruction &instruction, const 
   bool isEmpty = plan->blocks[loop.body].instructions.empty(); // else its instructions ask whether the run is to end
   for (int64_t trip = 0; trip < trips && condition; ++trip) {
     if (isEmpty)
-      poll();
+      poll(stream);
     writeScalar(loop.bodyInputs[0], trip);
     writeScalar(loop.bodyInputs[1], condition);
     executeBody(stream, instruction.id, loop.body, trip);

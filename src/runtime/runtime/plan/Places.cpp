@@ -1,5 +1,6 @@
 #include "runtime/plan/Places.h"
 
+#include "package/Dependences.h"
 #include "package/DeviceKind.h"
 #include "support/Error.h"
 
@@ -55,9 +56,23 @@ void checkPlaces(const plan::Program &program, const plan::Plan &plan) {
   }
   for (uint32_t b = 0; b < sizeOf(plan.blocks()); ++b) {
     auto *instructions = plan.blocks()->Get(b)->instructions();
-    for (uint32_t i = 0; i < sizeOf(instructions); ++i)
+    for (uint32_t i = 0; i < sizeOf(instructions); ++i) {
       checkInstruction(plan, *instructions->Get(i), i);
+      require(b == 0 || (instructions->Get(i)->place() < 0 && sizeOf(instructions->Get(i)->waits()) == 0),
+              "instruction {} of body {} has a place, expected only in the entry block", i, b);
+    }
   }
+}
+
+void checkOrder(const plan::Plan &source, const Plan &plan) {
+  if (plan.phases.empty())
+    return;
+  std::vector<std::vector<uint32_t>> needed = package::dependences(source);
+  const std::vector<Instruction> &entry = plan.blocks[0].instructions;
+  for (size_t i = 0; i < needed.size(); ++i)
+    for (uint32_t other : needed[i])
+      require(plan.precedes(entry[other].id, entry[i].id),
+              "instruction {} uses what instruction {} computes and does not wait for it", i, other);
 }
 
 } // namespace lathe::runtime

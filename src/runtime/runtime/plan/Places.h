@@ -2,6 +2,7 @@
 #pragma once
 
 #include "package/plan_generated.h"
+#include "runtime/plan/Program.h"
 
 #include <string>
 
@@ -13,5 +14,8 @@ void checkDevices(const plan::Program &program, const std::string &file);
 /// Throws Error if an index of a place, device or memory space is out of range, or if an instruction waits for an
 /// instruction that does not stand before it in the block.
 void checkPlaces(const plan::Program &program, const plan::Plan &plan);
+
+/// Throws Error if an instruction of a plan with places uses what another one computes and may begin before it is done.
+void checkOrder(const plan::Plan &source, const Plan &plan);
 
 } // namespace lathe::runtime

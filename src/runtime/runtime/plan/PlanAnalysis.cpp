@@ -75,6 +75,7 @@ public:
   explicit Analysis(Plan &plan) : plan(plan) {}
   void run() {
     number();
+    findPhases(plan);
     findLives();
     markKnown();
     findBlockSymbols();
@@ -104,6 +105,9 @@ private:
       }
       instruction.last = static_cast<uint32_t>(plan.instructions.size() - 1);
     }
+    for (Instruction &instruction : plan.blocks[index].instructions)
+      for (uint32_t &wait : instruction.waits) // so far a position in the block
+        wait = plan.blocks[index].instructions[wait].id;
   }
 
   /// Calls f for each value that the instruction itself reads or writes.
@@ -133,11 +137,15 @@ private:
 
   void findLives() {
     plan.live.assign(plan.values.size(), {});
+    if (!plan.phases.empty())
+      plan.streamLives.resize(plan.values.size());
     plan.firstUse.assign(plan.values.size(), UINT32_MAX);
     auto touch = [&](uint32_t index, uint32_t first, uint32_t last) {
       LiveRange &range = plan.live[plan.values[index].root];
       range.first = std::min(range.first, first);
       range.last = std::max(range.last, last);
+      if (!plan.phases.empty() && last < plan.instructions.size())
+        addUse(plan, plan.streamLives[plan.values[index].root], first, last);
     };
     for (const Instruction *instruction : plan.instructions)
       eachValue(*instruction, [&](uint32_t index) {

@@ -21,6 +21,13 @@ struct SymbolBinding {
 /// result that are already bound before the instruction runs are left out.
 std::vector<SymbolBinding> symbolBindings(const Plan &plan);
 
+/// Computes Plan::phases, moments and before; all are empty if no instruction has a place.
+void findPhases(Plan &plan);
+/// Extends a life by uses from instruction `first` to instruction `last`, both in one stream of a plan with phases. A
+/// new StreamLife has no uses.
+void addUse(const Plan &plan, StreamLife &life, uint32_t first, uint32_t last);
+StreamLife lifeOfUse(const Plan &plan, uint32_t first, uint32_t last);
+
 /// Computes the members of a decoded plan that follow from its instructions: Instruction::id, last and known,
 /// Plan::instructions, outermost and live, ValueInfo::known. Throws Error if a block is entered twice, recursively, or
 /// nested too deeply.

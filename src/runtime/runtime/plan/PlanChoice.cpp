@@ -92,6 +92,7 @@ void Context::State::checkRule(const Rule &rule) const {
   std::vector<std::string> names, values;
   expected.left.collectSymbols(names);
   expected.right.collectSymbols(names);
+  auto guard = guardLate();
   if (!std::all_of(names.begin(), names.end(), [&](auto &name) { return symbols.contains(name); }))
     return;
   int64_t left = evaluate(rule.left), right = evaluate(rule.right);

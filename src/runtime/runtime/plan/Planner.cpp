@@ -13,7 +13,11 @@ uint64_t aligned(uint64_t bytes) { return (bytes + arenaAlignment - 1) / arenaAl
 /// True if the request needs memory at all.
 bool isPlaced(const ArenaRequest &request) { return request.bytes > 0 && request.first <= request.last; }
 
-bool overlap(const ArenaRequest &a, const ArenaRequest &b) { return a.first <= b.last && b.first <= a.last; }
+bool overlap(const ArenaRequest &a, const ArenaRequest &b) {
+  if (a.streams)
+    return !a.streams->isBefore(*b.streams) && !b.streams->isBefore(*a.streams);
+  return a.first <= b.last && b.first <= a.last;
+}
 
 /// Places the requests in the given order, each into the tightest gap it fits in.
 ArenaPlan place(std::span<const ArenaRequest> requests, const std::vector<uint32_t> &order) {
@@ -43,6 +47,15 @@ ArenaPlan place(std::span<const ArenaRequest> requests, const std::vector<uint32
 }
 
 } // namespace
+
+bool StreamLife::isBefore(const StreamLife &other) const {
+  if (lastPhase != other.firstPhase)
+    return lastPhase < other.firstPhase;
+  for (size_t stream = 0; stream < ends.size(); ++stream)
+    if (ends[stream] > other.begins[stream])
+      return false;
+  return true;
+}
 
 uint64_t largestLiveSet(std::span<const ArenaRequest> requests) {
   std::vector<std::pair<uint64_t, int64_t>> changes; // when, bytes

@@ -1,4 +1,5 @@
-// Places temporary values in one arena of memory. Values with overlapping lifetimes never share bytes.
+// Places temporary values in one arena of memory. Two values may share bytes if and only if the plan guarantees that
+// all uses of one are over before the first use of the other.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +8,30 @@
 
 namespace lathe::runtime {
 
+/// The lifetime of bytes in a plan whose instructions run in several streams at the same time (Plan::phases).
+/// Instructions have ids that rise along each stream.
+struct StreamLife {
+  uint32_t firstPhase = 0, lastPhase = 0;
+  std::vector<uint32_t> begins; // by stream of the first phase: instructions of smaller id are done before any use
+  std::vector<uint32_t> ends;   // by stream of the last phase: no use there has this id or a larger one
+
+  /// True if the plan guarantees that all uses of these bytes are over before any use of `other` begins.
+  bool isBefore(const StreamLife &other) const;
+};
+
 struct ArenaRequest {
   uint64_t bytes = 0;
   uint32_t first = 0, last = 0; // first and last instruction of the lifetime, both included; first > last: never alive
+  /// For instructions that run in several streams; null: they run in the order of their ids. All requests of an arena
+  /// have one, or none has.
+  const StreamLife *streams = nullptr;
 };
 
 struct ArenaPlan {
   std::vector<uint64_t> offsets; // by request: its offset, a multiple of arenaAlignment; 0 for empty requests
   uint64_t bytes = 0;            // size of the arena
-  // largest sum of aligned bytes that are alive at one instruction; no arena can be smaller
+  // largest sum of aligned bytes that are alive at one instruction when they run one after the other; no arena can be
+  // smaller
   uint64_t liveBytes = 0;
 };
 

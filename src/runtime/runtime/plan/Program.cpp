@@ -32,6 +32,7 @@ public:
     plan.measuredChoices = source.measured_choices();
     try {
       analyzePlan(plan);
+      checkOrder(source, plan);
     } catch (const Error &error) {
       check(false, "{}", error.what());
     }
@@ -270,6 +271,9 @@ private:
 
   void decodeBlocks() {
     check(source.blocks() && source.blocks()->size() > 0, "it has no entry block");
+    plan.leastStreamSlots = source.least_stream_slots();
+    for (flatbuffers::uoffset_t i = 0; source.places() && i < source.places()->size(); ++i)
+      plan.places.push_back({source.places()->Get(i)->first_slot(), source.places()->Get(i)->slots()});
     plan.blocks.resize(source.blocks()->size());
     for (size_t b = 0; b < plan.blocks.size(); ++b)
       plan.blocks[b].rules = decodeRules(source.blocks()->Get(static_cast<flatbuffers::uoffset_t>(b))->rules());
@@ -281,6 +285,8 @@ private:
 
   void decodeInstruction(const fb::Instruction &entry, Instruction &result) {
     check(entry.operation() != nullptr, "an instruction without operation");
+    result.place = entry.place();
+    result.waits = list(entry.waits());
     switch (entry.operation_type()) {
     case fb::Operation::CallKernel:
       result.operation = decodeKernelCall(*entry.operation_as_CallKernel());

@@ -3,6 +3,7 @@
 
 #include "runtime/References.h"
 #include "runtime/plan/ImageCost.h"
+#include "runtime/plan/Planner.h"
 #include "support/Dim.h"
 #include "support/ElementType.h"
 #include "support/ExtentRule.h"
@@ -96,6 +97,28 @@ struct Instruction {
   // true if all values that it touches have extents that depend only on the extents of the inputs
   bool known = true;
   std::variant<CallKernel, CallReference, ComputeShape, If, Loop> operation;
+  int32_t place = -1;          // index into Plan::places; -1: all slots
+  std::vector<uint32_t> waits; // ids of the instructions of other places that are done before this one begins
+};
+
+/// Slots of the host's pool.
+struct PlaceSlots {
+  uint32_t first = 0, slots = 0;
+  bool operator==(const PlaceSlots &) const = default;
+};
+
+/// Consecutive instructions of the entry block that run in streams beside each other. A phase begins when the previous
+/// phase is done.
+struct Phase {
+  size_t begin = 0, end = 0;     // its instructions are those of the entry block from position `begin` to before `end`
+  std::vector<PlaceSlots> teams; // by stream: its slots, of Program::threads slots; none: one stream on all slots
+  std::vector<std::vector<const Instruction *>> streams; // instructions that run one after the other
+};
+
+/// When an instruction runs in a plan with phases.
+struct Moment {
+  uint32_t phase = 0, stream = 0;
+  uint32_t entry = 0; // id of the instruction of the entry block that it is or that contains it
 };
 /// A relation between two extents that must hold in a run; checked when both extents are known.
 struct Rule {
@@ -161,13 +184,27 @@ struct Plan {
   uint32_t measuredChoices = 0; // number of operators for which measured times chose layouts or kernels
   std::vector<Rule> rules;
   std::vector<std::string> lateSymbols; // symbols of rules that become known only when a reference returns
-  std::vector<LiveRange> live;          // lifetime of the bytes of each value; only for values that own bytes
+  // lifetime of the bytes of each value in the order of ids; only for values that own bytes
+  std::vector<LiveRange> live;
   // by value, aliases counted separately: id of the first instruction that uses the value
   std::vector<uint32_t> firstUse;
   std::vector<const Instruction *> instructions; // by id of the instruction
   std::vector<bool> outermost;                   // by id of the instruction: true for instructions of the entry block
   std::unordered_map<std::string, uint32_t> byName; // index of a value by its name
   bool usesReferences = false;
+  std::vector<PlaceSlots> places;
+  std::vector<Phase> phases;   // none: all instructions run one after the other on all slots
+  std::vector<Moment> moments; // by id of the instruction; empty without phases
+  // By id of an instruction of the entry block, then by stream of its phase: all instructions of the stream with
+  // smaller ids are done before it begins. May be shorter than the list of streams: of the others, nothing is known to
+  // be done.
+  std::vector<std::vector<uint32_t>> before;
+  std::vector<StreamLife> streamLives; // by value that owns bytes, as `live`; empty without phases
+  uint32_t leastStreamSlots = 1;       // with fewer slots, instructions run one after the other
+
+  /// True if instruction `first` is done before instruction `second` begins, by the order that the plan guarantees.
+  bool precedes(uint32_t first, uint32_t second) const;
+
   std::vector<LateGroup> lateGroups;
   // by id of an instruction: the late group whose extents are known after it; -1: none
   std::vector<int> lateGroupAfter;

@@ -53,9 +53,13 @@ size_t Context::State::mostEvents(uint32_t instruction, size_t kept) const {
 }
 
 /// An instruction that runs again, in a loop, adds to its time: a loop may have any number of iterations.
-void Context::State::addTime(uint32_t instruction, uint64_t begin, uint64_t end) {
+void Context::State::addTime(const Stream &stream, uint32_t instruction, uint64_t begin, uint64_t end) {
+  std::unique_lock guard(timesLock, std::defer_lock);
+  if (hasStreams())
+    guard.lock();
   if (active.options->trace)
-    active.trace.calls.add({TracedCall::Kind::instruction, instruction, 0, 0, begin, end},
+    active.trace.calls.add({TracedCall::Kind::instruction, instruction, 0, 0, begin, end,
+                            static_cast<uint32_t>(stream.team.first()), static_cast<uint32_t>(stream.team.slots())},
                            mostEvents(instruction, active.trace.calls.events.size()));
   size_t &index = active.timeOf[instruction];
   if (index == 0) {
@@ -81,9 +85,36 @@ void Context::State::executeBody(Stream &stream, uint32_t instruction, uint32_t 
     return execute(stream, plan->blocks[block]);
   uint64_t begin = monotonicNanoseconds();
   execute(stream, plan->blocks[block]);
-  active.trace.calls.add(
+  addTraced(
+      stream,
       {TracedCall::Kind::body, instruction, block, static_cast<uint32_t>(iteration), begin, monotonicNanoseconds()},
       active.traceMost);
+}
+
+void Context::State::addTraced(const Stream &stream, TracedCall call, size_t most) {
+  call.firstSlot = static_cast<uint32_t>(stream.team.first());
+  call.slots = static_cast<uint32_t>(stream.team.slots());
+  std::unique_lock guard(timesLock, std::defer_lock);
+  if (hasStreams())
+    guard.lock();
+  active.trace.calls.add(call, most);
+}
+
+/// Time of the profiled run in which no instruction of the entry block ran, in nanoseconds.
+uint64_t Context::State::timeOutside() const {
+  std::vector<std::pair<uint64_t, uint64_t>> inside;
+  for (const InstructionTime &time : active.times.times)
+    if (plan->outermost[time.instruction])
+      inside.emplace_back(time.begin, time.end);
+  if (hasStreams()) // otherwise in order
+    std::sort(inside.begin(), inside.end());
+  uint64_t outside = active.times.end - active.times.begin, until = 0;
+  for (auto [begin, end] : inside) {
+    if (end > until)
+      outside -= end - std::max(begin, until);
+    until = std::max(until, end);
+  }
+  return outside;
 }
 
 } // namespace lathe::runtime

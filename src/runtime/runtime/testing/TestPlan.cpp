@@ -1,5 +1,6 @@
 #include "runtime/testing/TestPlan.h"
 
+#include "package/Dependences.h"
 #include "support/Error.h"
 
 #include <cstring>
@@ -95,6 +96,21 @@ void TestPlan::waves(uint32_t out, const std::string &width, const std::string &
 }
 void TestPlan::table(uint32_t out, const std::string &count, size_t block) {
   call(TestKernel::table, {out}, {}, count, "0", block);
+}
+void TestPlan::setPlaces(int threads, const std::vector<std::pair<uint32_t, uint32_t>> &places) {
+  program.threads = threads;
+  plan().places.clear();
+  std::map<std::pair<uint32_t, uint32_t>, int> numbers{{{0, 0}, -1}};
+  for (size_t i = 0; i < places.size(); ++i) {
+    auto [entry, fresh] = numbers.try_emplace(places[i], static_cast<int>(plan().places.size()));
+    if (fresh) {
+      plan().places.push_back(std::make_unique<plan::PlaceT>());
+      plan().places.back()->first_slot = places[i].first;
+      plan().places.back()->slots = places[i].second;
+    }
+    plan().blocks[0]->instructions[i]->place = entry->second;
+  }
+  package::setWaits(plan());
 }
 void TestPlan::imageCosts(const std::vector<std::pair<double, double>> &levels, double callCycles) {
   auto costs = std::make_unique<plan::ImageCostsT>();

@@ -53,6 +53,10 @@ public:
     blockAt(block).instructions.push_back(std::move(entry));
   }
 
+  /// Compiles the plan for `threads` slots. Instruction i of the entry block runs on slots [first, first + count) of
+  /// places[i], with the waits that its operands need; {0, 0}: on all slots.
+  void setPlaces(int threads, const std::vector<std::pair<uint32_t, uint32_t>> &places);
+
   plan::ProgramT program;
   plan::PlanT &plan() { return *program.plans.back(); }
   package::Constants constants;
