@@ -1,5 +1,5 @@
-// Random programs of nested If, Loop and Scan: compiled at every level they give what the references give. LATHE_PROGRAMS
-// is the number of programs (32, and a quarter as many new ones).
+// Random programs of nested If, Loop and Scan: compiled at every level they give what the references give.
+// LATHE_PROGRAMS is the number of programs (32, and a quarter as many new ones).
 #include "codegen/testing/RandomTesting.h"
 #include "compile/Compile.h"
 #include "export/onnx/Export.h"
@@ -68,6 +68,53 @@ TEST(Program, AgreesWithReferencesAtEveryLevel) {
       return;
   }
   EXPECT_LT(check.undecided * 10, check.runs);
+}
+
+/// Instructions that run beside each other, on any number of slots and in any order that the plan allows, compute the
+/// same bits as one after the other.
+TEST(Program, RunsInStreams) {
+  runtime::registerReferences();
+  const char *given = std::getenv("LATHE_PROGRAMS");
+  size_t beside = 0;
+  for (uint64_t seed : randomSeeds(given ? std::stoull(given) : 12)) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    std::string bytes = randomProgram(seed);
+    ProgramCheck check;
+    std::vector<ProgramRun> runs = programRuns(bytes, seed, check);
+    auto context = makeContext();
+    auto compiled = [&](const std::string &streams, CompileReport &report) {
+      auto module = importOnnxBytes(*context, bytes, "program.onnx");
+      CompileOptions options;
+      options.threads = 8;
+      options.level = std::array{0, 2, 3}[seed % 3];
+      options.streams = streams;
+      std::vector<char> package;
+      report = compileToBytes(*module, options, package);
+      return runtime::Model::fromBytes(package, "program.lathe");
+    };
+    CompileReport plain, streams;
+    auto sequence = compiled("off", plain), model = compiled(std::to_string(2 + seed % 3), streams);
+    beside += streams.streams.instructions > 0;
+    for (int threads : {1, 2, 3, 8}) {
+      runtime::Context running(model, {threads}), shuffled(model, {threads}), expected(sequence, {threads});
+      for (size_t k = 0; k < runs.size(); ++k) {
+        std::vector<Value> right = expected.run(runs[k].inputs);
+        for (int repeat = 0; repeat < 2; ++repeat) {
+          std::vector<Value> results = running.run(runs[k].inputs);
+          for (size_t i = 0; i < right.size(); ++i)
+            ASSERT_EQ(programDifference(right[i], results[i], 0), "")
+                << threads << " threads, inputs " << k << ", output " << i;
+        }
+        for (size_t i = 0; i < runs[k].inputs.size(); ++i)
+          shuffled.setInput(i, runs[k].inputs[i]);
+        shuffled.run({.shuffle = seed + k + 1});
+        for (size_t i = 0; i < right.size(); ++i)
+          ASSERT_EQ(programDifference(right[i], shuffled.output(i), 0), "")
+              << threads << " threads, shuffled, inputs " << k << ", output " << i;
+      }
+    }
+  }
+  EXPECT_GT(beside, 5u);
 }
 
 /// Written as ONNX or as text and read again, a program gives the same.

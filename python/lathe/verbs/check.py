@@ -11,10 +11,10 @@ def check(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
           requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
           target: str | None = None, threads: int | None = None, machine: Path | None = None, references_only: bool | None = None,
           level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
-          memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, schedule: Path | None = None,
-          optimize_for: Pairs | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
-          specialize: Pairs | None = None, range: Pairs | None = None, strict: bool | None = None, layouts: bool | None = None,
-          quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.CheckResult:
+          memory: Literal["any", "small"] | None = None, streams: str | None = None, precision: Literal["fp32", "bf16"] | None = None,
+          schedule: Path | None = None, optimize_for: Pairs | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None,
+          zoo_sequence: int | None = None, specialize: Pairs | None = None, range: Pairs | None = None, strict: bool | None = None,
+          layouts: bool | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.CheckResult:
     """List every operator that is unsupported or falls back to a reference, without generating code.
     Exit code 1 when a node is unsupported.
 

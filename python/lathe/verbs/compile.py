@@ -11,13 +11,13 @@ def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = No
             requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
             target: str | None = None, threads: int | None = None, machine: Path | None = None, references_only: bool | None = None,
             level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
-            memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, schedule: Path | None = None,
-            optimize_for: Pairs | None = None, no_cache: bool | None = None, no_records: bool | None = None, zoo_seed: int | None = None,
-            zoo_batch: int | None = None, zoo_sequence: int | None = None, specialize: Pairs | None = None, range: Pairs | None = None,
-            store: Path | None = None, emit: Literal["graph", "kernels", "schedule", "loops", "llvm", "asm"] | None = None,
-            export_space: Path | None = None, points: int | None = None, seed: int | None = None, explain: str | None = None,
-            layouts: bool | None = None, jobs: int | None = None, quiet: bool | None = None, wide: bool | None = None,
-            progress: Progress | None = None) -> results.Compilation:
+            memory: Literal["any", "small"] | None = None, streams: str | None = None, precision: Literal["fp32", "bf16"] | None = None,
+            schedule: Path | None = None, optimize_for: Pairs | None = None, no_cache: bool | None = None, no_records: bool | None = None,
+            zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None, specialize: Pairs | None = None,
+            range: Pairs | None = None, store: Path | None = None,
+            emit: Literal["graph", "kernels", "schedule", "loops", "llvm", "asm"] | None = None, export_space: Path | None = None,
+            points: int | None = None, seed: int | None = None, explain: str | None = None, layouts: bool | None = None, jobs: int | None = None,
+            quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Compilation:
     """Compile a model to a native package, print a stage of the compilation, or explain its choices.
 
     shape: Set the extents of an input, as NAME=1x3x224x224: symbolic ones, and fixed ones where the model allows it (-1: as the model states)
@@ -33,6 +33,8 @@ def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = No
     layout: Keep activations in planes (nchw), with the channels last (nhwc) or in blocks of channels; auto: what is fastest (docs/layouts.md)
     exact_math: Forbid algorithms that reassociate sums (Winograd), and scale factors moved into weights
     memory: Limit memory: small forbids algorithms that enlarge the weights (Winograd)
+    streams: Run kernels beside each other on disjoint threads: auto where it is predicted to be faster, off, or N teams wherever operands allow it
+        (docs/streams.md)
     precision: Set the precision: bf16 rounds operands of contractions and attention, sums stay fp32
     schedule: Read schedules (lathe help schedules) from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line
     optimize_for: Choose schedules of symbolic extents for these values, as N=8 or "N=8 T=128" (default: 1)

@@ -64,9 +64,10 @@ def problems(model: Path, *, shape: Pairs | None = None, override: Texts | None 
              requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
              target: str | None = None, threads: int | None = None, machine: Path | None = None, references_only: bool | None = None,
              level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
-             memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, schedule: Path | None = None,
-             optimize_for: Pairs | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
-             csv: Path | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Result:
+             memory: Literal["any", "small"] | None = None, streams: str | None = None, precision: Literal["fp32", "bf16"] | None = None,
+             schedule: Path | None = None, optimize_for: Pairs | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None,
+             zoo_sequence: int | None = None, csv: Path | None = None, quiet: bool | None = None, wide: bool | None = None,
+             progress: Progress | None = None) -> results.Result:
     """List the distinct operators of a compiled model (constants folded, operators fused) with their counts, as problems
     for `lathe ops bench`. Symbolic extents that no --shape gives are 1.
 

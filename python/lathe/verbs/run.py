@@ -11,13 +11,13 @@ def run(model: Path, *, shape: Pairs | None = None, override: Texts | None = Non
         requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
         target: str | None = None, threads: int | None = None, machine: Path | None = None, references_only: bool | None = None,
         level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
-        memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, schedule: Path | None = None,
-        specialize: Pairs | None = None, range: Pairs | None = None, optimize_for: Pairs | None = None, no_cache: bool | None = None,
-        no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
-        store: Path | None = None, check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
-        fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: int | None = None, steps: int | None = None,
-        state: Pairs | None = None, output: Path | None = None, reference: bool | None = None, dequantize: bool | None = None,
-        print_top: int | None = None, quiet: bool | None = None, progress: Progress | None = None) -> results.RunResult:
+        memory: Literal["any", "small"] | None = None, streams: str | None = None, precision: Literal["fp32", "bf16"] | None = None,
+        schedule: Path | None = None, specialize: Pairs | None = None, range: Pairs | None = None, optimize_for: Pairs | None = None,
+        no_cache: bool | None = None, no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None,
+        zoo_sequence: int | None = None, store: Path | None = None, check_constants: Literal["once", "always", "never"] | None = None,
+        input: Arrays | None = None, fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: int | None = None,
+        steps: int | None = None, state: Pairs | None = None, output: Path | None = None, reference: bool | None = None,
+        dequantize: bool | None = None, print_top: int | None = None, quiet: bool | None = None, progress: Progress | None = None) -> results.RunResult:
     """Run a model or a package and describe its outputs.
 
     check_constants: Check a package's weights against their hash: once per version of the file, always or never

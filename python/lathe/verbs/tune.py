@@ -11,15 +11,16 @@ def tune(model: Path | None = None, *, shape: Pairs | None = None, override: Tex
          requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
          target: str | None = None, threads: int | None = None, machine: Path | None = None, level: int | None = None,
          layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
-         memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, no_cache: bool | None = None,
-         zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None, problem: Texts | None = None,
-         suite: Texts | None = None, all: str | None = None, max_seconds: float | None = None, again: bool | None = None, problems: str | None = None,
-         via: str | None = None, via_directory: Path | None = None, trials: int | None = None, budget: str | None = None,
-         early_stopping: int | None = None, margin: float | None = None, searcher: str | None = None, seed: int | None = None,
-         tasks: str | None = None, list_tasks: bool | None = None, evaluate_model: bool | None = None, train_model: Path | None = None,
-         start_model: Path | None = None, export_space: Path | None = None, points: int | None = None, store: Path | None = None,
-         no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None, output: Path | None = None,
-         compare: bool | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.TuneResult:
+         memory: Literal["any", "small"] | None = None, streams: str | None = None, precision: Literal["fp32", "bf16"] | None = None,
+         no_cache: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
+         problem: Texts | None = None, suite: Texts | None = None, all: str | None = None, max_seconds: float | None = None,
+         again: bool | None = None, problems: str | None = None, via: str | None = None, via_directory: Path | None = None, trials: int | None = None,
+         budget: str | None = None, early_stopping: int | None = None, margin: float | None = None, searcher: str | None = None,
+         seed: int | None = None, tasks: str | None = None, list_tasks: bool | None = None, evaluate_model: bool | None = None,
+         train_model: Path | None = None, start_model: Path | None = None, export_space: Path | None = None, points: int | None = None,
+         store: Path | None = None, no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None,
+         output: Path | None = None, compare: bool | None = None, quiet: bool | None = None, wide: bool | None = None,
+         progress: Progress | None = None) -> results.TuneResult:
     """Search schedules for the kernels of a model by measuring them on this machine. Every candidate is
     checked against the reference; one is kept only where it is measurably faster than the default.
 

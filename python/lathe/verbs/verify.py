@@ -11,14 +11,14 @@ def verify(model: Path, *, shape: Pairs | None = None, override: Texts | None = 
            requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
            target: str | None = None, threads: int | None = None, machine: Path | None = None, references_only: bool | None = None,
            level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
-           memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, schedule: Path | None = None,
-           specialize: Pairs | None = None, range: Pairs | None = None, optimize_for: Pairs | None = None, no_cache: bool | None = None,
-           no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
-           store: Path | None = None, check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
-           fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: int | None = None, steps: int | None = None,
-           state: Pairs | None = None, package: Path | None = None, model_: Path | None = None, seeds: int | None = None, output: Texts | None = None,
-           all: bool | None = None, relative: float | None = None, maximum: float | None = None, quiet: bool | None = None,
-           progress: Progress | None = None) -> results.VerifyResult:
+           memory: Literal["any", "small"] | None = None, streams: str | None = None, precision: Literal["fp32", "bf16"] | None = None,
+           schedule: Path | None = None, specialize: Pairs | None = None, range: Pairs | None = None, optimize_for: Pairs | None = None,
+           no_cache: bool | None = None, no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None,
+           zoo_sequence: int | None = None, store: Path | None = None, check_constants: Literal["once", "always", "never"] | None = None,
+           input: Arrays | None = None, fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: int | None = None,
+           steps: int | None = None, state: Pairs | None = None, package: Path | None = None, model_: Path | None = None, seeds: int | None = None,
+           output: Texts | None = None, all: bool | None = None, relative: float | None = None, maximum: float | None = None,
+           quiet: bool | None = None, progress: Progress | None = None) -> results.VerifyResult:
     """Run the compiled model beside the float64 reference and compare the outputs. On a mismatch, name the first node
     whose value diverges. NaN and infinities must be in the same places. Outputs that are constant, all zero or nowhere
     finite are mistrusted: their agreement proves nothing. Exit code 1 when a value differs or is mistrusted.

@@ -13,6 +13,7 @@
 #include "compile/Extents.h"
 #include "compile/Options.h"
 #include "compile/PlanBuilder.h"
+#include "compile/streams/Streams.h"
 #include "ir/ModelText.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -93,6 +94,7 @@ struct CompileReport {
   /// One line for each thing that a pass declined and for each schedule that was not used, with the reason.
   std::vector<std::string> notes;
   std::vector<VariantReport> variants;
+  StreamsReport streams;            // of the general plan
   std::vector<std::string> symbols; // symbols in the extents of the inputs, with their ranges: "N from 1 to 64"
   // operations of one run, all of them and those in compiled kernels; open extents count as 1
   double flops = 0, compiledFlops = 0;

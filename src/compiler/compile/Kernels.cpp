@@ -181,6 +181,20 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
   return NotApplicable{reason};
 }
 
+double KernelLibrary::cyclesOn(int threads, mlir::func::FuncOp kernel) {
+  const CompiledKernel &done = compiled(kernel);
+  if (threads == options.threads)
+    return done.predictedCycles;
+  KernelOptions others = options;
+  others.threads = threads;
+  ScheduleTask task(KernelProblem{others, kernel, target});
+  auto [known, fresh] = cyclesByThreads.try_emplace({task.identity + "\n" + done.schedule.str(), threads}, 0);
+  if (fresh)
+    if (const auto &facts = task.facts(); facts && legal(**facts, done.schedule))
+      known->second = (*facts)->predict(done.schedule).total();
+  return known->second;
+}
+
 Outcome<double> KernelLibrary::measuredSeconds(mlir::func::FuncOp kernel, BatchOrder order) const {
   if (!measured)
     return NotApplicable{"nothing was measured"};

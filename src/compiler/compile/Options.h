@@ -32,6 +32,7 @@ struct CompileChoices : KernelOptions {
   bool referencesOnly = false;                   // true: generates no code, every operator runs on its reference
   int level = 3;                                 // optimisation level, 0 to 4 (PipelineOptions::level)
   LayoutChoice layout = LayoutChoice::automatic; // layout of activations inside the network
+  std::string streams = "off";                   // "auto", "off" or a number of teams (compile/streams/Streams.h)
   NamedText schedule;                            // text of a schedule file (compile/ScheduleBook.h)
   /// Texts about symbols that compile/Extents.h parses: specialize "N=1,8", ranges "N=1..64", optimizeFor "N=8".
   std::vector<std::string> specialize, ranges, optimizeFor;
@@ -103,6 +104,11 @@ template <class Choices, class Visit> void visitOptions(Choices &choices, Visit 
                       .help = "Limit memory: small forbids algorithms that enlarge the weights (Winograd)",
                       .words = memories},
         choices.smallMemory);
+  visit(CompileOption{.name = "streams",
+                      .help = "Run kernels beside each other on disjoint threads: auto where it is predicted to be "
+                              "faster, off, or N teams wherever operands allow it (docs/streams.md)",
+                      .type = "auto|off|N"},
+        choices.streams);
   visit(CompileOption{.name = "precision",
                       .help = "Set the precision: bf16 rounds operands of contractions and attention, sums stay fp32",
                       .words = precisionNames},

@@ -258,7 +258,11 @@ private:
     }
   }
 
-  template <class T> void push(std::unique_ptr<T> operation) { parts.push(blockIndex, std::move(operation)); }
+  template <class T> void push(std::unique_ptr<T> operation, mlir::func::FuncOp kernel = {}) {
+    parts.push(blockIndex, std::move(operation));
+    if (blockIndex == 0)
+      parts.built.entry.push_back(kernel);
+  }
 
   uint32_t valueOf(mlir::Value value) {
     if (auto constant = value.getDefiningOp<nn::ConstantOp>())
@@ -399,7 +403,7 @@ private:
       std::tie(instruction->call_seconds, instruction->images_seconds) = parts.library.secondsByOrder(function);
       parts.built.timedBatches += instruction->call_seconds > 0;
     }
-    push(std::move(instruction));
+    push(std::move(instruction), function);
     parts.addKernelRow(call, function, kernel, shapes);
   }
 

@@ -24,7 +24,8 @@ struct ReferenceUse {
 
 struct BuiltPlan {
   std::unique_ptr<plan::PlanT> plan;
-  std::vector<size_t> code; // by kernel of the plan: index of its code among the kernel library's entries
+  std::vector<mlir::func::FuncOp> entry; // by instruction of the entry block: the kernel that it calls; null: none
+  std::vector<size_t> code;              // by kernel of the plan: index of its code among the kernel library's entries
   std::vector<ReferenceUse> references;
   double referenceFlops = 0; // number of operations of the operators in `references`; symbols count as 1
   int layoutConversions = 0; // number of kernel calls that only convert a layout

@@ -3,6 +3,7 @@
 #include "codegen/cost/Cost.h"
 #include "codegen/space/ContractionFormat.h"
 #include "compile/PlanRules.h"
+#include "compile/streams/Streams.h"
 #include "ir/Main.h"
 #include "package/OperationCount.h"
 #include "passes/Passes.h"
@@ -87,11 +88,11 @@ void PackageParts::writeTo(mlir::ModuleOp module, const Write &write) {
     program.model = source.str();
   if (auto content = module->getAttrOfType<mlir::StringAttr>("nn.content"))
     program.model += "@" + content.str();
-  program.options =
-      fmt::format("--target {} --threads {} -O{} --precision {}{}{}{}{}, {}, machine {}", target.str(), options.threads,
-                  options.level, name(options.precision), layoutText(options), options.exactMath ? " --exact-math" : "",
-                  options.smallMemory ? " --memory small" : "", typicalText(options.extents.typical),
-                  package::withoutPadding, target.machine.identity());
+  program.options = fmt::format(
+      "--target {} --threads {} -O{} --precision {}{}{}{}{}{}, {}, machine {}", target.str(), options.threads,
+      options.level, name(options.precision), layoutText(options), options.exactMath ? " --exact-math" : "",
+      options.smallMemory ? " --memory small" : "", plans.back()->places.empty() ? "" : " --streams " + options.streams,
+      typicalText(options.extents.typical), package::withoutPadding, target.machine.identity());
   program.machine = toJson(target.machine).dump();
   program.threads = options.threads;
   program.plans = std::move(plans);
@@ -167,6 +168,14 @@ void PlanCompilation::buildPlan() {
   parts.report.seconds = parts.seconds();
   parts.code.insert(parts.code.end(), built.code.begin(), built.code.end());
   addRanges(*built.plan, parts.options.extents.ranges);
+  auto given = [&](const std::vector<std::string> &names) { return parts.schedules.streamOf(names); };
+  auto costs = [&](size_t position, int slots) {
+    mlir::func::FuncOp kernel = built.entry[position];
+    return kernel ? parts.library.cyclesOn(slots, kernel) : 0;
+  };
+  const CompileOptions &options = parts.options;
+  parts.report.streams =
+      placeStreams(*built.plan, given, streamsOption(options.streams, options.threads), options.threads, costs);
   parts.plans.push_back(std::move(built.plan));
 }
 
@@ -177,7 +186,7 @@ std::string PlanCompilation::scheduleText() const {
   text += graphScheduleText(layouts, fusions) + "# kernels\n";
   for (const auto &kernel : parts.plans.back()->kernels)
     text += fmt::format("{}: {}  # {}\n", kernel->name, kernel->schedule, kernel->origin);
-  return text;
+  return text + streamsText(*parts.plans.back());
 }
 
 /// Collects rules from the original model, because a pass may remove an operator with its rule. Where only folded

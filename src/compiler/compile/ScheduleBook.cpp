@@ -29,14 +29,14 @@ std::optional<bool> blockedIn(const Schedule &schedule, const char *parameter) {
   return found == schedule.words.end() ? std::nullopt : std::optional(found->second == "blocked");
 }
 
-/// True if a file of lines `name: text` can contain the name.
-bool canBeListed(const std::string &name) { return !name.empty() && name.find_first_of(" \t#\n") == std::string::npos; }
-
 } // namespace
 
 ScheduleBook::Kind ScheduleBook::checked(const std::string &text) {
   Schedule schedule = readSchedule(text);
-  Kind kind = schedule.algorithm == "layout" ? layout : schedule.algorithm == "fuse" ? fuse : kernel;
+  Kind kind = schedule.algorithm == "layout"   ? layout
+              : schedule.algorithm == "fuse"   ? fuse
+              : schedule.algorithm == "stream" ? stream
+                                               : kernel;
   require(kind != fuse || !nameIn(schedule, "with").empty(), "schedule '{}': expected with=NODE", text);
   require(kind != layout || !schedule.words.empty(), "schedule '{}': expected in=, out= or both, each row or blocked",
           text);
@@ -116,6 +116,21 @@ GraphChoice ScheduleBook::graphChoice(const std::vector<std::string> &nodes) {
   return choice;
 }
 
+std::optional<StreamLine> ScheduleBook::streamOf(const std::vector<std::string> &names) {
+  Line *line = nullptr;
+  for (size_t i = 0; !line && i < names.size(); ++i)
+    line = take(stream, names[i]);
+  if (!line)
+    return std::nullopt;
+  Schedule schedule = Schedule::parse(line->schedule);
+  auto number = [&](const char *name, int64_t standard) {
+    auto found = schedule.numbers.find(name);
+    return found == schedule.numbers.end() ? standard : found->second;
+  };
+  return StreamLine{number("order", -1), number("first", 0), number("slots", 0),
+                    fmt::format("{}: line {}", fileName, line->number)};
+}
+
 void ScheduleBook::requireAllUsed() const {
   for (const auto &kind : lines)
     for (const auto &[name, line] : kind) {
@@ -126,7 +141,7 @@ void ScheduleBook::requireAllUsed() const {
              "one kernel",
              fileName, line.number, name, whole->second, whole->second);
       require(line.used, "{}: line {}: no {} is called '{}'", fileName, line.number,
-              ofKernel ? "kernel or node" : "operator with this choice", name);
+              ofKernel || &kind == &lines[stream] ? "kernel or node" : "operator with this choice", name);
     }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compile/ScheduleSource.h"
+#include "compile/streams/Streams.h"
 #include "passes/Pipeline.h"
 
 #include <array>
@@ -22,6 +23,7 @@ namespace lathe {
 ///
 ///   conv1: layout/1 in=row out=blocked      layouts of its input and result; either may be left out
 ///   relu1: fuse/1 with=conv1                computed in the kernel of conv1; with=relu1: in a kernel of its own
+///   conv1: stream/1 order=3 first=0 slots=1 place in the order of the plan, and the slots on which the kernel runs
 class ScheduleBook : public ScheduleSource {
 public:
   ScheduleBook() = default;
@@ -42,6 +44,10 @@ public:
   GraphChoice graphChoice(const std::vector<std::string> &nodes);
   bool hasGraphChoices() const { return !lines[layout].empty() || !lines[fuse].empty(); }
 
+  /// The line for an instruction with these names, of which the first counts most; nothing if there is none. Marks the
+  /// line as used.
+  std::optional<StreamLine> streamOf(const std::vector<std::string> &names);
+
   /// Declares that the operators of kernel `name` are computed together with others in the kernel `kernel`.
   void noteInside(const std::string &name, const std::string &kernel) { inside[name] = kernel; }
 
@@ -54,9 +60,9 @@ private:
     int number = 0;
     bool used = false;
   };
-  enum Kind { kernel, layout, fuse };
+  enum Kind { kernel, layout, fuse, stream };
   std::string fileName;
-  std::array<std::map<std::string, Line>, 3> lines;
+  std::array<std::map<std::string, Line>, 4> lines;
   // by the name given to noteInside: the kernel that computes its operators
   std::map<std::string, std::string> inside;
 

@@ -352,6 +352,13 @@ std::vector<Algorithm> graphChoices() {
          .meaning = "a node of that kernel; the operator's own node: a kernel of its own",
          .kind = Kind::name,
          .defaultText = "none"}}},
+      {"stream",
+       1,
+       "",
+       "when a kernel runs, and on which slots; kernels of disjoint slots run beside each other",
+       {withoutDefault(openNumber("order", 0, 1 << 20, "none", "position among the instructions of the plan")),
+        number("first", 0, 1023, 0, "number of the first slot"),
+        number("slots", 0, 1024, 0, "number of slots; 0: all, with nothing beside it")}},
   };
 }
 

@@ -93,4 +93,6 @@ Schedule Schedule::parse(const std::string &text) {
   return result;
 }
 
+bool canBeListed(const std::string &name) { return !name.empty() && name.find_first_of(" \t#\n") == std::string::npos; }
+
 } // namespace lathe

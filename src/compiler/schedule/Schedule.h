@@ -37,4 +37,7 @@ struct Schedule {
   bool operator==(const Schedule &) const = default;
 };
 
+/// True if a schedule file, of lines `name: text`, can contain the name.
+bool canBeListed(const std::string &name);
+
 } // namespace lathe

@@ -25,6 +25,11 @@ nlohmann::json compiledJson(const CompileJob &job, const CompiledModel &compiled
           {"layout_conversions", report.layoutConversions},
           {"measured_choice_count", report.measuredChoices},
           {"timed_kernels", report.timedBatches},
+          {"streams",
+           {{"kernels", report.streams.instructions},
+            {"phase_count", report.streams.phases},
+            {"predicted_cycles", report.streams.cycles},
+            {"sequence_cycles", report.streams.sequenceCycles}}},
           {"references", referencesJson(report.references)},
           {"notes", report.notes},
           {"flops", report.flops},
@@ -41,6 +46,17 @@ std::string writtenText(const std::vector<nn::WrittenFile> &written) {
     line += fmt::format("; {}: {} of weights, which the text needs beside it", written[1].path,
                         bytesText(static_cast<double>(written[1].bytes)));
   return line + "\n";
+}
+
+/// "" if streams were neither given nor searched.
+static std::string streamsText(const StreamsReport &streams) {
+  if (streams.instructions == 0)
+    return streams.sequenceCycles > 0 ? "streams: none, no kernels are predicted to be faster beside each other\n" : "";
+  std::string text = fmt::format("streams: {} beside others in {}", counted(int64_t(streams.instructions), "kernel"),
+                                 counted(int64_t(streams.phases), "phase"));
+  if (streams.sequenceCycles > 0)
+    text += fmt::format(", predicted {:.3f} times as fast as in sequence", streams.sequenceCycles / streams.cycles);
+  return text + "\n";
 }
 
 std::string compiledText(const CompileJob &job, const CompiledModel &compiled) {
@@ -61,6 +77,7 @@ std::string compiledText(const CompileJob &job, const CompiledModel &compiled) {
   if (report.timedBatches)
     text += fmt::format("measured times of records say how a batch passes {}\n",
                         counted(int64_t(report.timedBatches), "kernel"));
+  text += streamsText(report.streams);
   text += variantsText(report) + fmt::format("layout conversions kept: {}\n", report.layoutConversions);
   for (const LayoutConversion &conversion : report.conversions)
     text += fmt::format("  {}\n", printable(conversionText(conversion)));

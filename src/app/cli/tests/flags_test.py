@@ -6,7 +6,7 @@ import numpy as np
 from fixture import Cli, field, main, onnx_model, onnx_node
 
 # A value for each flag of MODEL, by what it is about.
-COMPILE = {"--target": ["x86-64-v3"], "--machine": ["nowhere.json"], "-O": ["2"], "--layout": ["nhwc"], "--exact-math": [], "--references-only": [], "--memory": ["small"], "--precision": ["bf16"],
+COMPILE = {"--target": ["x86-64-v3"], "--machine": ["nowhere.json"], "-O": ["2"], "--layout": ["nhwc"], "--exact-math": [], "--references-only": [], "--memory": ["small"], "--streams": ["auto"], "--precision": ["bf16"],
            "--schedule": ["nowhere.txt"], "--optimize-for": ["N=2"]}
 VARIANTS = {"--specialize": ["N=2"], "--range": ["N=1..2"]}  # of verbs that make a package
 CODE = {"--no-cache": [], "--no-records": []}

@@ -5,6 +5,7 @@
 #include "store/Lines.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace lathe::jobs {
@@ -16,7 +17,8 @@ using Kind = TracedCall::Kind;
 
 std::string textOf(const json &document) { return document.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-/// Track of the runs and their instructions; slots have further tracks. Perfetto reserves thread 0 for the idle thread.
+/// Track of the runs and of instructions on all slots; slots, and teams of slots, have further tracks. Perfetto
+/// reserves thread 0 for the idle thread.
 constexpr int runTrack = 1;
 constexpr int trackOf(int slot) { return slot + 2; }
 
@@ -37,7 +39,20 @@ public:
     name("process_name", runTrack, "lathe profile " + about.value("model", ""));
     track(runTrack, "runs");
     for (int slot = 0; slot < context.threads(); ++slot)
-      track(trackOf(slot), slot ? fmt::format("slot {}", slot) : "slot 0 (caller)");
+      track(jobs::trackOf(slot), slot ? fmt::format("slot {}", slot) : "slot 0 (caller)");
+  }
+
+  /// The track of what a team computes: of runs if it has all slots, else its own, behind those of slots.
+  int trackOf(const TracedCall &call) {
+    if (static_cast<int>(call.slots) >= context.threads())
+      return runTrack;
+    auto [entry, fresh] =
+        teams.try_emplace({call.firstSlot, call.slots}, jobs::trackOf(context.threads()) + int(teams.size()));
+    if (fresh)
+      track(entry->second,
+            call.slots == 1 ? fmt::format("team of slot {}", call.firstSlot)
+                            : fmt::format("team of slots {} to {}", call.firstSlot, call.firstSlot + call.slots - 1));
+    return entry->second;
   }
 
   void run(size_t number, bool counts, const runtime::RunProfile &profile, const runtime::RunTrace &trace) {
@@ -50,15 +65,13 @@ public:
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
       return calls[a].begin != calls[b].begin ? calls[a].begin < calls[b].begin : a > b;
     });
-    uint64_t imagesEnd = 0;
     for (size_t index : order) {
       const TracedCall &call = calls[index];
       if (call.kind == Kind::instruction) {
-        instruction(call, call.begin < imagesEnd);
+        instruction(call);
       } else if (call.kind == Kind::body) {
-        slice(runTrack, bodyName(call), "body", call.begin, call.end, json::object());
+        slice(trackOf(call), bodyName(call), "body", call.begin, call.end, json::object());
       } else {
-        imagesEnd = call.end;
         images(call);
       }
     }
@@ -66,9 +79,9 @@ public:
     leftOut(runTrack, profile.end, trace.calls.leftOut);
     for (size_t slot = 0; slot < trace.shares.size(); ++slot) {
       for (const runtime::SlotTime &share : trace.shares[slot].events)
-        slice(trackOf(int(slot)), names[share.instruction], categoryOf(share.instruction), share.begin, share.end,
+        slice(jobs::trackOf(int(slot)), names[share.instruction], categoryOf(share.instruction), share.begin, share.end,
               {{"instruction", share.instruction}});
-      leftOut(trackOf(int(slot)), profile.end, trace.shares[slot].leftOut);
+      leftOut(jobs::trackOf(int(slot)), profile.end, trace.shares[slot].leftOut);
     }
   }
 
@@ -87,6 +100,7 @@ private:
   std::vector<runtime::InstructionInfo> infos;
   std::vector<std::string> names; // as JSON
   std::vector<double> live;
+  std::map<std::pair<uint32_t, uint32_t>, int> teams; // by first slot and number of slots: track
 
   void event(std::string text) {
     if (!last.empty())
@@ -162,15 +176,18 @@ private:
     counter("traffic", "GB/s", end, 0);
   }
 
-  void instruction(const TracedCall &call, bool inImages) {
+  void instruction(const TracedCall &call) {
     const runtime::InstructionInfo &info = infos[call.instruction];
+    const int own = trackOf(call);
     json arguments = {{"instruction", call.instruction}, {"kind", info.kind}};
+    if (own != runTrack)
+      arguments["slots"] = call.slots;
     if (!info.nodes.empty())
       arguments["nodes"] = info.nodes;
     if (std::string_view(info.kind) == "kernel") {
       double seconds = double(call.end - call.begin) * 1e-9;
       lab::Roofline roofline =
-          lab::roofline(machine, factorsOf(info), info.flops, info.bytes, seconds, context.threads());
+          lab::roofline(machine, factorsOf(info), info.flops, info.bytes, seconds, int(call.slots));
       arguments.update({{"family", info.family},
                         {"shapes", info.shapes},
                         {"schedule", info.schedule},
@@ -179,14 +196,14 @@ private:
                         {"bound", roofline.bound}});
       if (seconds > 0)
         arguments["roofline_share"] = roofline.share;
-      if (inImages)
+      if (info.imageByImage)
         arguments["image_by_image"] = true;
-      else
+      else if (own == runTrack)
         speed(call.begin, call.end, info.flops, info.bytes);
     }
     if (context.plan().outermost[call.instruction])
       counter("memory", "MB", call.begin, live[call.instruction] * 1e-6);
-    slice(runTrack, names[call.instruction], categoryOf(call.instruction), call.begin, call.end, arguments);
+    slice(own, names[call.instruction], categoryOf(call.instruction), call.begin, call.end, arguments);
   }
 
   void images(const TracedCall &call) {
@@ -195,8 +212,10 @@ private:
       flops += infos[i].flops;
       bytes += infos[i].bytes;
     }
-    speed(call.begin, call.end, flops, bytes);
-    slice(runTrack, "\"image by image\"", "images", call.begin, call.end,
+    const int own = trackOf(call);
+    if (own == runTrack)
+      speed(call.begin, call.end, flops, bytes);
+    slice(own, "\"image by image\"", "images", call.begin, call.end,
           {{"first", call.instruction}, {"last", call.detail}});
   }
 };

@@ -240,13 +240,17 @@ void Context::State::spoilDead(uint32_t phase, const std::vector<uint32_t> &done
         life.ends.empty() || (slot.late && !slot.written))
       continue;
     bool dead = std::equal(life.ends.begin(), life.ends.end(), done.begin(), std::less_equal<>());
+    // After a use in the middle of a body, later instructions of the body may have these bytes.
+    bool ended = std::all_of(life.ends.begin(), life.ends.end(), [&](uint32_t end) {
+      return end == 0 || plan->instructions[plan->moments[end - 1].entry]->last == end - 1;
+    });
     bool inside = std::any_of(imageLoops.begin(), imageLoops.end(), [&](const ImageLoop &loop) {
       return std::find(loop.inside.begin(), loop.inside.end(), i) != loop.inside.end(); // has the size of one image
     });
     if (!dead || active.spoiled[i])
       continue;
     active.spoiled[i] = true; // once: other values may have these bytes from now on
-    if (!inside)
+    if (ended && !inside)
       std::memset(slot.data, 0xFF, static_cast<size_t>(slot.bytes)); // NaN
   }
 }

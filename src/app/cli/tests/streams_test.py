@@ -1,0 +1,115 @@
+"""`--streams`: kernels beside each other, their lines in schedule files, traces of teams, and refused values."""
+import json
+import os
+import re
+
+import numpy as np
+
+from fixture import Cli, main
+
+# Two chains of convolutions beside each other, and what joins them.
+BRANCHES = """
+func.func @main(%x: tensor<1x8x12x12xf32> {nn.name = "x"}) -> (tensor<1x8x12x12xf32> {nn.name = "y"}) {
+  %wleft = nn.constant {value = dense<WEIGHTS1> : tensor<8x8x3x3xf32>} : tensor<8x8x3x3xf32>
+  %wright = nn.constant {value = dense<WEIGHTS2> : tensor<8x8x3x3xf32>} : tensor<8x8x3x3xf32>
+  %0 = nn.relu %x : (tensor<1x8x12x12xf32>) -> tensor<1x8x12x12xf32> loc("begin")
+BODY
+  %9 = nn.add %left3, %right3 : (tensor<1x8x12x12xf32>, tensor<1x8x12x12xf32>) -> tensor<1x8x12x12xf32> loc("join")
+  return %9 : tensor<1x8x12x12xf32>
+}
+"""
+CONVOLUTION = ("  %{to} = nn.conv %{of}, %w{side} {{strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>}} : "
+               "(tensor<1x8x12x12xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x12x12xf32> loc(\"{to}\")\n")
+
+
+def branches():
+    body = ""
+    for side in ("left", "right"):
+        for i in range(1, 4):
+            body += CONVOLUTION.format(side=side, to=f"{side}{i}", of=f"{side}{i - 1}" if i > 1 else "0")
+    text = BRANCHES.replace("BODY\n", body)
+    for number in (1, 2):
+        weights = (np.random.default_rng(number).standard_normal((8, 8, 3, 3)) / 8).astype("<f4").tobytes().hex().upper()
+        text = text.replace(f"WEIGHTS{number}", f'"0x{weights}"')
+    return text
+
+
+class Streams(Cli):
+    knows_machine = True
+
+    def setUp(self):
+        super().setUp()
+        self.model = self.path("branches.mlir")
+        with open(self.model, "w") as file:
+            file.write(branches())
+
+    def outputs(self, model, name, *flags):
+        out = self.path(name)
+        self.lathe("run", model, "--fill", "random", "--seed", "3", "-o", out, *flags)
+        return np.load(out)["y"]
+
+    def test_bits_do_not_depend_on_streams_or_threads(self):
+        expected = self.outputs(self.model, "off.npz", "--streams", "off", "--threads", "4")
+        for streams in ("auto", "2", "3", "4"):
+            package = self.path(f"s{streams}.lathe")
+            self.lathe("compile", self.model, "-o", package, "--streams", streams, "--threads", "4")
+            for threads in ("1", "2", "3", "4", "8"):
+                got = self.outputs(package, f"s{streams}.{threads}.npz", "--threads", threads)
+                self.assertEqual(got.tobytes(), expected.tobytes(), (streams, threads))
+
+    def test_a_schedule_file_repeats_the_streams(self):
+        text = self.lathe("compile", self.model, "--emit", "schedule", "--streams", "2", "--threads", "4").stdout
+        lines = re.findall(r"^(\S+): stream/1 order=(\d+)(?: first=(\d) slots=(\d))?$", text, re.M)
+        self.assertEqual([int(line[1]) for line in lines], list(range(len(lines))))
+        places = {name: slots for name, _, first, slots in lines}
+        sides = [{first for name, _, first, _ in lines if name.startswith(side)} - {""} for side in ("left", "right")]  # left3 joins
+        self.assertIn(sides, ([{"0"}, {"2"}], [{"2"}, {"0"}]))
+        self.assertEqual((places["begin"], places["left1"], places["right3"]), ("", "2", "2"))
+        path = self.path("streams.txt")
+        with open(path, "w") as file:
+            file.write(text)
+        again = self.lathe("compile", self.model, "--emit", "schedule", "--schedule", path, "--threads", "4").stdout
+        self.assertEqual(text[text.index("# streams"):], again[again.index("# streams"):])
+        given, searched = self.path("given.lathe"), self.path("searched.lathe")
+        said = self.lathe("compile", self.model, "-o", given, "--schedule", path, "--threads", "4").stdout
+        self.assertIn("streams: 5 kernels beside others in 1 phase\n", said)
+        self.lathe("compile", self.model, "-o", searched, "--streams", "2", "--threads", "4")
+        self.assertEqual(self.outputs(given, "given.npz").tobytes(), self.outputs(searched, "searched.npz").tobytes())
+
+    def test_lines_are_checked(self):
+        path = self.path("wrong.txt")
+        for line, says in (("left1: stream/1 first=3 slots=2", "line 1: slots 3 to 4, expected slots of 4 threads"),
+                           ("left1: stream/1 first=-1 slots=2", "first"),
+                           ("nowhere: stream/1 first=1 slots=2", "no kernel or node is called 'nowhere'"),
+                           ("left1: stream/2 first=1", "stream")):
+            with open(path, "w") as file:
+                file.write(line + "\n")
+            self.error("compile", self.model, "-o", self.path("x.lathe"), "--schedule", path, "--threads", "4", says=says)
+        for value, says in (("5", "--streams is 5, expected at most the number of threads, 4"),
+                            ("many", "--streams is 'many', expected off, auto or a number of teams"),
+                            ("0", "expected off, auto or a number of teams"), ("-2", "expected off, auto")):
+            self.error("compile", self.model, "-o", self.path("x.lathe"), "--streams", value, "--threads", "4", says=says)
+
+    def test_a_trace_has_tracks_of_teams(self):
+        package, path = self.path("traced.lathe"), self.path("trace.json")
+        self.lathe("compile", self.model, "-o", package, "--streams", "2", "--threads", "4")
+        self.lathe("profile", package, "--threads", "4", "--trace", path, "--repetitions", "3", "--no-check")
+        with open(path) as file:
+            events = json.load(file)["traceEvents"]
+        tracks = {event["tid"]: event["args"]["name"] for event in events if event.get("name") == "thread_name"}
+        self.assertLessEqual({"runs", "slot 3", "team of slots 0 to 1", "team of slots 2 to 3"}, set(tracks.values()))
+        for side in ("left", "right"):
+            of = {tracks[event["tid"]] for event in events if event["ph"] == "X" and event["name"].startswith(side + "2") and "kind" in event["args"]}
+            self.assertEqual(len(of), 1, side)
+            self.assertIn("team", of.pop())
+
+    def test_the_report_says_what_was_chosen(self):
+        package = self.path("report.lathe")
+        report = self.figures("compile", self.model, "-o", package, "--streams", "2", "--threads", "2")
+        self.assertEqual((report["streams"]["kernels"], report["streams"]["phase_count"]), (5, 1))
+        said = self.lathe("compile", self.model, "-o", package, "--streams", "auto", "--threads", "1").stdout
+        self.assertNotIn("streams", said)
+        self.assertTrue(os.path.exists(package))
+
+
+main()

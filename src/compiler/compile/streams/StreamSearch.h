@@ -1,0 +1,52 @@
+// The search for streams: which instructions of a plan run beside each other, and on how many slots each. No MLIR.
+//
+// Dynamic programming over the sets of instructions that can be done at one time, as IOS does over stages of a network
+// (Ding et al., "IOS: Inter-Operator Scheduler for CNN Acceleration", MLSys 2021). IOS runs the operators of a stage in
+// groups and waits for all of them; here the instructions of a phase are list-scheduled on teams and wait only for what
+// they use.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace lathe {
+
+/// An instruction for the search.
+struct StreamItem {
+  std::vector<uint32_t> needs; // earlier items that must be done before it begins, rising
+  /// By number of slots - 1: what it costs on a team of that size; all costs have one unit. Empty: unknown, it has all
+  /// slots for itself.
+  std::vector<double> costs;
+};
+
+/// Slots [first, first + count) of all slots; {0, 0}: all.
+struct StreamSlots {
+  uint32_t first = 0, count = 0;
+  bool operator==(const StreamSlots &) const = default;
+};
+
+struct StreamCosts {
+  double fork = 0; // to start one team beside another and to wait for its end
+  double wait = 0; // for an instruction that waits for one of another team
+};
+
+/// What runs where: items in the order in which the plan lists them, and the slots of each.
+struct StreamChoice {
+  std::vector<uint32_t> order;    // items
+  std::vector<StreamSlots> slots; // by item
+  double cost = 0, sequence = 0;  // of the choice, and of all items one after the other on all slots
+  bool isSequence() const;
+};
+
+/// Chooses streams for `slots` slots. `teams` = 0: divides the slots in several ways and takes a phase only if its
+/// cost times 1 + `margin` is below that of its items one after the other; `teams` >= 2: every phase has as many teams,
+/// as equal as the slots allow, and is taken wherever items can run beside each other.
+StreamChoice searchStreams(const std::vector<StreamItem> &items, uint32_t slots, const StreamCosts &costs,
+                           uint32_t teams = 0, double margin = 0.05);
+
+/// The cost of a choice when `have` slots are divided as `slots` slots are divided in the choice. Phases with a team
+/// that gets none run in sequence.
+double costOf(const StreamChoice &choice, const std::vector<StreamItem> &items, uint32_t slots, uint32_t have,
+              const StreamCosts &costs);
+
+} // namespace lathe

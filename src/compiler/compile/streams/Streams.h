@@ -1,0 +1,47 @@
+// Streams of a plan: which instructions run beside each other, as chosen by search or given by a schedule file.
+#pragma once
+
+#include "package/Writer.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lathe {
+
+/// A user's choice of streams: "off", "auto" (what is predicted to be faster), or a number of teams.
+struct StreamsOption {
+  bool search = false;
+  uint32_t teams = 0; // 0: as many as are predicted to be best
+};
+/// Throws Error for a text that is none of these, and for more teams than threads.
+StreamsOption streamsOption(const std::string &text, int threads);
+
+/// When and where an instruction runs, by a line of a schedule file.
+struct StreamLine {
+  int64_t order = -1;           // its place among the instructions; -1: none is asked for
+  int64_t first = 0, slots = 0; // slots 0: on all slots
+  std::string origin;           // "mine.txt: line 3"
+};
+/// The line for an instruction with these names, of which the first counts most; nothing if there is none.
+using GivenStreams = std::function<std::optional<StreamLine>(const std::vector<std::string> &names)>;
+
+/// What was chosen for one plan.
+struct StreamsReport {
+  size_t instructions = 0; // instructions that run beside others
+  size_t phases = 0;       // pairs of neighbours in the block of which one begins a phase with several teams
+  double cycles = 0, sequenceCycles = 0; // predicted, of all kernels together; both 0 if nothing was searched
+};
+
+/// Gives the instructions of the plan's entry block places and waits, and changes their order as far as their operands
+/// allow. Lines that are `given` decide if there are any; else the search, if `option` asks for it. `costs(position,
+/// slots)` predicts the cycles of an instruction on a team of `slots` slots; 0: unknown.
+StreamsReport placeStreams(plan::PlanT &plan, const GivenStreams &given, const StreamsOption &option, int threads,
+                           const std::function<double(size_t position, int slots)> &costs);
+
+/// The plan's streams as lines of a schedule file: "conv1: stream/1 order=3 first=0 slots=2".
+std::string streamsText(const plan::PlanT &plan);
+
+} // namespace lathe
