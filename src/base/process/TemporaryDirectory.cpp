@@ -1,5 +1,6 @@
 #include "process/TemporaryDirectory.h"
 
+#include "process/SystemChange.h"
 #include "support/Error.h"
 
 #include <cerrno>
@@ -17,7 +18,8 @@ namespace fs = std::filesystem;
 static constexpr const char *prefix = "lathe-";
 static constexpr const char *lockName = ".lock";
 
-/// Removes Lathe's folders whose process is gone. A folder without a lock file is being made.
+/// Removes Lathe's folders whose process is gone, and undoes the changes of the system that they list. A folder without
+/// a lock file is being made.
 static void removeLeftOvers(const fs::path &parent) {
   std::error_code error;
   for (auto entry = fs::directory_iterator(parent, error); !error && entry != fs::directory_iterator();
@@ -31,8 +33,10 @@ static void removeLeftOvers(const fs::path &parent) {
     if (lock < 0)
       continue;
     std::error_code ignored;
-    if (::flock(lock, LOCK_EX | LOCK_NB) == 0)
+    if (::flock(lock, LOCK_EX | LOCK_NB) == 0) {
+      undoListed(folder);
       fs::remove_all(folder, ignored);
+    }
     ::close(lock);
   }
 }

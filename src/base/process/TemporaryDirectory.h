@@ -10,7 +10,8 @@
 namespace lathe::process {
 
 /// A temporary folder "<TMPDIR>/lathe-<purpose>-XXXXXX". The destructor removes it, and so does a signal that ends the
-/// process (support/Interrupt.h). A killed process leaves its folder; the next object of this class removes it. The
+/// process (support/Interrupt.h). A killed process leaves its folder; the next object of this class removes it, and
+/// undoes the changes of the system that it lists (process/SystemChange.h). The
 /// process holds a lock on the file `.lock` in the folder while it lives. Throws Error.
 class TemporaryDirectory {
 public:
