@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <unistd.h>
 
 namespace lathe::process {
@@ -21,7 +20,9 @@ static constexpr const char *listName = "changes.json";
 
 std::string systemText(const std::string &path) {
   std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text(size_t(1) << 16, '\0'); // more than any file of settings has
+  file.read(text.data(), std::streamsize(text.size()));
+  text.resize(size_t(file.gcount()));
   text.erase(text.find_last_not_of('\n') + 1);
   return text;
 }
