@@ -91,7 +91,9 @@ TEST_F(ChangedSystemTest, theNextProcessUndoesWhatAKilledOneLeft) {
   });
   EXPECT_EQ(now(), "2000000");
   EXPECT_TRUE(anyFolder());
-  { TemporaryDirectory next("next"); }
+  {
+    TemporaryDirectory next("next");
+  }
   EXPECT_EQ(now(), "3000000");
   EXPECT_FALSE(fs::exists(root / "group"));
   EXPECT_FALSE(anyFolder());
@@ -100,7 +102,9 @@ TEST_F(ChangedSystemTest, theNextProcessUndoesWhatAKilledOneLeft) {
 TEST_F(ChangedSystemTest, aLivingProcessKeepsItsChanges) {
   ChangedSystem system;
   system.write(file, "2000000");
-  { TemporaryDirectory other("other"); }
+  {
+    TemporaryDirectory other("other");
+  }
   EXPECT_EQ(now(), "2000000");
 }
 
@@ -113,7 +117,9 @@ TEST_F(ChangedSystemTest, aSignalUndoes) {
 TEST_F(ChangedSystemTest, leavesWhatSomebodyElseHasChangedSince) {
   endedBy(SIGKILL, [&] { (new ChangedSystem)->write(file, "2000000"); });
   writeSystemText(file, "1500000");
-  { TemporaryDirectory next("next"); }
+  {
+    TemporaryDirectory next("next");
+  }
   EXPECT_EQ(now(), "1500000");
 }
 

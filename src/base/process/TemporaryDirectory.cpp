@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 static constexpr const char *prefix = "lathe-";
 static constexpr const char *lockName = ".lock";
 
-/// Removes Lathe's folders whose process is gone, and undoes the changes of the system that they list. A folder without
-/// a lock file is being made.
-static void removeLeftOvers(const fs::path &parent) {
+/// Removes Lathe's folders whose process is gone. A folder without a lock file is being made.
+void removeLeftOvers() {
   std::error_code error;
+  fs::path parent = fs::temp_directory_path(error);
   for (auto entry = fs::directory_iterator(parent, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     fs::path folder = entry->path();
@@ -58,7 +58,7 @@ TemporaryDirectory::TemporaryDirectory(const char *purpose) {
   std::error_code error;
   fs::path parent = fs::temp_directory_path(error);
   require(!error, "no folder for temporary files: {}; set TMPDIR to one", error.message());
-  removeLeftOvers(parent);
+  removeLeftOvers();
   HoldCleanups hold;
   std::string pattern = (parent / (std::string(prefix) + purpose + "-XXXXXX")).string();
   require(::mkdtemp(pattern.data()) != nullptr, "{}: cannot create: {}", pattern, std::strerror(errno));

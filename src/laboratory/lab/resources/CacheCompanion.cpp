@@ -23,6 +23,9 @@ unsigned readOnce(const volatile unsigned char *buffer, int64_t bytes) {
 
 /// The companion's process. It writes a line to `output` when it occupies the cache, then reads until it is killed.
 int occupy(int cpu, int64_t bytes, int output) {
+  // Locks that the parent's descriptors hold must end with the parent, which may be killed.
+  ::close_range(3, unsigned(output) - 1, 0);
+  ::close_range(unsigned(output) + 1, ~0U, 0);
   try {
     CpuAffinity bound(NumberList{cpu});
     void *memory = ::mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -8,7 +8,6 @@
 
 #include <deque>
 #include <fmt/ranges.h>
-#include <optional>
 
 namespace lathe::lab {
 
@@ -27,7 +26,7 @@ struct HeldResources::Held {
   }
 };
 
-HeldResources::HeldResources(std::string root) : root(std::move(root)) {}
+HeldResources::HeldResources(std::string root) : root(std::move(root)) { process::removeLeftOvers(); }
 HeldResources::~HeldResources() = default;
 
 /// Runs `take`, which holds one resource; its errors begin with the flag.
@@ -41,20 +40,24 @@ static void holdOne(const char *flag, const std::string &value, const auto &take
   }
 }
 
+bool HeldResources::holds(const Resources &wanted) const { return held ? held->resources == wanted : wanted.none(); }
+
 void HeldResources::hold(const Resources &wanted) {
-  if (held ? held->resources == wanted : wanted.none())
+  if (holds(wanted))
     return;
   release();
   auto fresh = std::make_unique<Held>();
   fresh->resources = wanted;
   const ResourceRequest &request = wanted.request;
+  if (!system && (wanted.frequencyKhz || wanted.ways))
+    system.emplace();
   holdOne("--frequency-cap", request.frequencyCap,
-          [&] { fresh->frequency.emplace(system, root, wanted.cpus, wanted.frequencyKhz); });
+          [&] { fresh->frequency.emplace(*system, root, wanted.cpus, wanted.frequencyKhz); });
   holdOne("--cache-share", request.cacheShare, [&] {
     if (wanted.ways) {
       auto &group = groups[wanted.ways];
       if (!group)
-        group = std::make_unique<CacheGroup>(system, root, wanted.ways);
+        group = std::make_unique<CacheGroup>(*system, root, wanted.ways);
       group->enter();
       fresh->group = group.get();
     }
@@ -64,12 +67,6 @@ void HeldResources::hold(const Resources &wanted) {
   holdOne("--cpus", request.cpus, [&] { fresh->cpus.emplace(wanted.cpus); });
   holdOne("--memory-node", request.memoryNode, [&] { fresh->node.emplace(wanted.memoryNode); });
   held = std::move(fresh);
-}
-
-void HeldResources::attempt(const std::vector<Resources> &all) {
-  for (const Resources &one : all)
-    hold(one);
-  release();
 }
 
 void HeldResources::release() {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace lathe::lab {
@@ -22,11 +23,10 @@ public:
   HeldResources(const HeldResources &) = delete;
   HeldResources &operator=(const HeldResources &) = delete;
 
+  bool holds(const Resources &wanted) const;
   /// Holds `wanted` instead of what was held before. Does nothing if it is held already. Throws Error, which begins
   /// with the flag, if the system refuses a part; then nothing is held.
   void hold(const Resources &wanted);
-  /// Holds each of several resources for a moment, so that a refusal comes before anything is measured.
-  void attempt(const std::vector<Resources> &all);
   void release();
 
   /// What the system states of the resources that are held, by name: "cpus", "memory_node", "frequency_cap",
@@ -39,7 +39,7 @@ private:
   struct Held;
 
   std::string root;
-  process::ChangedSystem system;
+  std::optional<process::ChangedSystem> system; // from the first change on
   /// By number of ways. A group stays to the end, because processes that were started in it may go on later.
   std::map<int, std::unique_ptr<CacheGroup>> groups;
   std::unique_ptr<Held> held;

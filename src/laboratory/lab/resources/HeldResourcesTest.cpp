@@ -177,13 +177,6 @@ TEST_F(HeldResourcesTest, theNextProcessRestoresAfterAKill) {
   EXPECT_EQ(cap(0), "2000000\n");
 }
 
-TEST_F(HeldResourcesTest, attemptsEverythingAndHoldsNothing) {
-  HeldResources held(tree.root);
-  held.attempt({resolved({.frequencyCap = "2GHz"}), resolved({.cacheShare = "3ways"})});
-  EXPECT_EQ(cap(0), "3600000\n");
-  EXPECT_TRUE(held.readBack().empty());
-}
-
 // The tests below use this machine.
 
 TEST(Placement, bindsToACpuAndBack) {
@@ -227,6 +220,18 @@ TEST(CacheCompanion, readsOnItsCpuUntilItsEnd) {
   EXPECT_EQ(companion.readBack(), fmt::format("CPU {} reads 1048576 bytes", cpu));
   EXPECT_EQ(CpuAffinity::read(), before);
   companion.check();
+}
+
+TEST(CacheCompanion, keepsNoLockOfItsParent) {
+  RecordedTree tree;
+  tree.write("lock", "");
+  int lock = ::open((tree.root + "/lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::flock(lock, LOCK_EX | LOCK_NB), 0);
+  CacheCompanion companion(CpuAffinity::read().back(), 1 << 20);
+  ::close(lock);
+  int again = ::open((tree.root + "/lock").c_str(), O_RDWR | O_CLOEXEC);
+  EXPECT_EQ(::flock(again, LOCK_EX | LOCK_NB), 0);
+  ::close(again);
 }
 
 TEST(CacheCompanion, saysThatItHasEnded) {

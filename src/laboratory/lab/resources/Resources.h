@@ -1,4 +1,5 @@
-// What a measurement may use of a machine: CPUs, a memory node, a highest frequency, a share of the last-level cache.
+// What a measurement may use of a machine: CPUs, a memory node, a highest frequency, a share of the last-level cache
+// (docs/resources.md).
 #pragma once
 
 #include "machine/Topology.h"
