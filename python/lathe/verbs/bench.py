@@ -11,11 +11,12 @@ def bench(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
           requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
           target: str | None = None, threads: int | None = None, machine: Path | None = None, references_only: bool | None = None,
           level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
-          memory: Literal["any", "small"] | None = None, streams: str | None = None, precision: Literal["fp32", "bf16"] | None = None,
-          schedule: Path | None = None, specialize: Pairs | None = None, range: Pairs | None = None, optimize_for: Pairs | None = None,
-          no_cache: bool | None = None, no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None,
-          zoo_sequence: int | None = None, check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
-          fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: Texts | None = None, repetitions: int | None = None,
+          memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, schedule: Path | None = None,
+          specialize: Pairs | None = None, range: Pairs | None = None, optimize_for: Pairs | None = None, no_cache: bool | None = None,
+          no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
+          check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
+          fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: Texts | None = None, cpus: str | None = None,
+          memory_node: int | None = None, frequency_cap: str | None = None, cache_share: str | None = None, repetitions: int | None = None,
           warm_up: int | None = None, max_seconds: float | None = None, interval: float | None = None, store: Path | None = None,
           no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None, quiet: bool | None = None,
           wide: bool | None = None, progress: Progress | None = None) -> results.BenchResult:
@@ -29,6 +30,12 @@ def bench(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
     seed: Set the seed of random inputs
     batch: Set the extent of symbolic first dimensions; several measure one package at each: 1,2,4, 8..64 (doubled) or 8..64:8 (steps of 8) (default:
         1)
+    cpus: Run on these CPUs only: 0-3,8, performance or efficiency (kinds of cores), one-per-core, node:N, package:N, or several joined by +, which
+        all apply (default none: on any)
+    memory_node: Take memory from this NUMA node only (default none: from any)
+    frequency_cap: Limit the frequency of these CPUs, as root, to 2GHz or 1800MHz (default none: not limited)
+    cache_share: Use 50% or 4ways of the last-level cache: by resctrl, as root, or where there is none by a companion that occupies the rest on
+        another CPU (default none: all of it)
     repetitions: Time exactly this many runs instead of using the stopping rule
     warm_up: Run this many times before timing
     max_seconds: Measure for at most this long, in seconds

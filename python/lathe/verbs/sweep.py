@@ -13,19 +13,21 @@ def sweep(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
           no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
           with_: Texts | None = None, levels: str | None = None, target: Texts | None = None, threads: str | None = None, layouts: str | None = None,
           against: Texts | None = None, tflite_library: Path | None = None, input: Arrays | None = None,
-          fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, data: Path | None = None, labels: Path | None = None,
-          skip_unreadable: bool | None = None, random_crops: int | None = None, preprocess: Literal["flags", "model"] | None = None,
-          fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
+          fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, cpus: Texts | None = None,
+          memory_node: Texts | None = None, frequency_cap: Texts | None = None, cache_share: Texts | None = None, data: Path | None = None,
+          labels: Path | None = None, skip_unreadable: bool | None = None, random_crops: int | None = None,
+          preprocess: Literal["flags", "model"] | None = None, fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
           pixel_range: Literal["auto", "0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None, std: Texts | None = None,
           channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
           input_scale: float | None = None, input_zero_point: int | None = None, max_seconds: float | None = None, starts: int | None = None,
           html: Path | None = None, markdown: Path | None = None, store: Path | None = None, no_store: bool | None = None, tag: Texts | None = None,
           note: str | None = None, name: str | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.SweepResult:
-    """Compile a model at every level, layout, target and number of threads, verify each package, and time all of them
-    in turns: one row a package, with its speedup over the first row, its size beside the original's, the time of a
-    compilation from scratch, and what has no kernel. With --data, count the right decisions, and those that agree
-    with the first row; with --against, run the models in their original runtimes, too. When interrupted, print and
-    keep what was measured; the same command continues with the rows that are missing.
+    """Compile a model at every level, layout and target, verify each package, and time all of them in turns, at every
+    number of threads and limit of resources: one row a package, with its speedup over the first row, its size
+    beside the original's, the time of a compilation from scratch, and what has no kernel. With --data, count the
+    right decisions, and those that agree with the first row; with --against, run the models in their original
+    runtimes, too. When interrupted, print and keep what was measured; the same command continues with the rows
+    that are missing.
 
     with_: Sweep these models, too: names separated by commas
     levels: Compile at these levels of -O, as 0-4 or 0,3
@@ -39,6 +41,12 @@ def sweep(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
         quantised where the input has a scale
     fill: Fill the inputs that no --input gives with zeros, ones or random numbers
     seed: Set the seed of random inputs
+    cpus: Run on these CPUs only: 0-3,8, performance or efficiency (kinds of cores), one-per-core, node:N, package:N, or several joined by +, which
+        all apply; repeat the flag for several (default none: on any)
+    memory_node: Take memory from this NUMA node only; repeat the flag for several (default none: from any)
+    frequency_cap: Limit the frequency of these CPUs, as root, to 2GHz or 1800MHz; repeat the flag for several (default none: not limited)
+    cache_share: Use 50% or 4ways of the last-level cache: by resctrl, as root, or where there is none by a companion that occupies the rest on
+        another CPU; repeat the flag for several (default none: all of it)
     data: Classify these pictures at every row: a folder with a folder a class, a folder of pictures, or a CSV file
     labels: Read the names of the classes from FILE, one a line
     skip_unreadable: Leave out pictures that cannot be read, and name them, instead of ending with an error

@@ -62,12 +62,14 @@ std::map<std::string, std::string> customDefinitions(const std::vector<std::stri
   return result;
 }
 
-void sayIfCrowded(int64_t threads) {
-  if (int processors = runtime::availableCpus(); threads > processors && !Progress::isSilent())
+void sayIfCrowded(int64_t threads, size_t processors) {
+  if (processors == 0)
+    processors = size_t(runtime::availableCpus());
+  if (threads > int64_t(processors) && !Progress::isSilent())
     sayOnce("LATHE_CROWDED_SAID",
             fmt::format("lathe {}: --threads {}: this process may use {}, so that threads wait for "
                         "each other",
-                        shownVerb(), threads, counted(processors, "processor")));
+                        shownVerb(), threads, counted(int64_t(processors), "processor")));
 }
 
 } // namespace lathe::jobs

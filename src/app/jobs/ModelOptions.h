@@ -48,7 +48,8 @@ struct ModelOptions : CompileChoices {
 /// Parses `custom` of ModelOptions: the file of each definition, by name of the class.
 std::map<std::string, std::string> customDefinitions(const std::vector<std::string> &texts);
 
-/// Prints on stderr, once in a command, that the machine has fewer processors than a run has threads.
-void sayIfCrowded(int64_t threads);
+/// Prints on stderr, once in a command, that a run has more threads than `processors`, or than this process may use if
+/// 0.
+void sayIfCrowded(int64_t threads, size_t processors = 0);
 
 } // namespace lathe::jobs

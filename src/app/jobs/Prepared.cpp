@@ -19,11 +19,12 @@
 
 namespace lathe::jobs {
 
-Prepared load(const ModelOptions &model) {
+Prepared load(const ModelOptions &model, const std::function<void()> &beforeContext) {
   Prepared prepared;
   Package package = packageFor(model);
   prepared.package = package.path;
   prepared.model = std::move(package.model);
+  beforeContext();
   prepared.context =
       std::make_unique<runtime::Context>(prepared.model, runtime::ContextOptions{.threads = model.threads});
   return prepared;

@@ -5,6 +5,8 @@
 #include "jobs/Inputs.h"
 #include "runtime/Context.h"
 
+#include <functional>
+
 namespace lathe::jobs {
 
 /// A loaded model whose inputs are bound, ready to be measured.
@@ -20,8 +22,9 @@ struct Prepared {
 
 /// Compiles the model if necessary, loads it, binds the inputs and runs once.
 Prepared prepare(const ModelOptions &model, const InputOptions &inputs);
-/// The first half of `prepare`: returns a context without inputs.
-Prepared load(const ModelOptions &model);
+/// The first half of `prepare`: returns a context without inputs. `beforeContext` is called when the model is compiled
+/// and loaded: the context's threads and memory come behind it.
+Prepared load(const ModelOptions &model, const std::function<void()> &beforeContext = [] {});
 /// The second half of `prepare`: binds the inputs and runs once. May be called again for other extents.
 void bindAndRun(Prepared &prepared, const InputOptions &inputs, const std::vector<std::string> &shapes);
 

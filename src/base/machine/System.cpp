@@ -1,5 +1,6 @@
 #include "machine/System.h"
 
+#include "machine/NumberList.h"
 #include "support/CacheFolder.h"
 
 #include <nlohmann/json.hpp>
@@ -22,6 +23,13 @@ std::string firstLine(const std::string &path) {
   std::string line;
   std::getline(file, line);
   return line;
+}
+
+int64_t sizeOfCache(const std::string &text) {
+  int64_t value = std::atoll(text.c_str());
+  if (text.find('K') != text.npos)
+    return value << 10;
+  return text.find('M') != text.npos ? value << 20 : value;
 }
 
 namespace {
@@ -101,23 +109,7 @@ std::string nameOf(const CpuInfo &info) {
   return "unknown CPU";
 }
 
-int countOfList(const std::string &list) { // "0-3,8,10-11"
-  int count = 0;
-  std::istringstream parts(list);
-  for (std::string part; std::getline(parts, part, ',');) {
-    int low = 0, high = 0;
-    int fields = std::sscanf(part.c_str(), "%d-%d", &low, &high);
-    count += fields == 2 ? high - low + 1 : fields == 1 ? 1 : 0;
-  }
-  return count;
-}
-
-int64_t sizeOf(const std::string &text) { // "48K", "32M"
-  int64_t value = std::atoll(text.c_str());
-  if (text.find('K') != text.npos)
-    return value << 10;
-  return text.find('M') != text.npos ? value << 20 : value;
-}
+int countOfList(const std::string &list) { return int(numberList(list).value_or(NumberList()).size()); }
 
 /// `cpu`: the folder of one logical CPU.
 std::vector<CacheFacts> cachesOf(const std::string &cpu) {
@@ -129,7 +121,7 @@ std::vector<CacheFacts> cachesOf(const std::string &cpu) {
       continue;
     int level = std::atoi(firstLine(path + "/level").c_str());
     CacheFacts cache;
-    cache.bytes = sizeOf(firstLine(path + "/size"));
+    cache.bytes = sizeOfCache(firstLine(path + "/size"));
     cache.sharedBy = std::max(1, countOfList(firstLine(path + "/shared_cpu_list")));
     if (int line = std::atoi(firstLine(path + "/coherency_line_size").c_str()); line > 0)
       cache.lineBytes = line;

@@ -7,6 +7,8 @@ namespace lathe {
 
 /// First line of a file, such as a file below /sys or /proc; "" if it cannot be read.
 std::string firstLine(const std::string &path);
+/// Bytes of a cache whose size the kernel states, as "48K" or "32M".
+int64_t sizeOfCache(const std::string &text);
 
 struct SystemFacts {
   std::string name;                  // name of the CPU as the system spells it, such as "AMD EPYC 9755"

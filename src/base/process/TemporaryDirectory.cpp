@@ -1,5 +1,6 @@
 #include "process/TemporaryDirectory.h"
 
+#include "process/SystemChange.h"
 #include "support/Error.h"
 
 #include <cerrno>
@@ -18,8 +19,9 @@ static constexpr const char *prefix = "lathe-";
 static constexpr const char *lockName = ".lock";
 
 /// Removes Lathe's folders whose process is gone. A folder without a lock file is being made.
-static void removeLeftOvers(const fs::path &parent) {
+void removeLeftOvers() {
   std::error_code error;
+  fs::path parent = fs::temp_directory_path(error);
   for (auto entry = fs::directory_iterator(parent, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     fs::path folder = entry->path();
@@ -31,8 +33,10 @@ static void removeLeftOvers(const fs::path &parent) {
     if (lock < 0)
       continue;
     std::error_code ignored;
-    if (::flock(lock, LOCK_EX | LOCK_NB) == 0)
+    if (::flock(lock, LOCK_EX | LOCK_NB) == 0) {
+      undoListed(folder);
       fs::remove_all(folder, ignored);
+    }
     ::close(lock);
   }
 }
@@ -54,7 +58,7 @@ TemporaryDirectory::TemporaryDirectory(const char *purpose) {
   std::error_code error;
   fs::path parent = fs::temp_directory_path(error);
   require(!error, "no folder for temporary files: {}; set TMPDIR to one", error.message());
-  removeLeftOvers(parent);
+  removeLeftOvers();
   HoldCleanups hold;
   std::string pattern = (parent / (std::string(prefix) + purpose + "-XXXXXX")).string();
   require(::mkdtemp(pattern.data()) != nullptr, "{}: cannot create: {}", pattern, std::strerror(errno));

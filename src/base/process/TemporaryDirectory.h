@@ -9,9 +9,13 @@
 
 namespace lathe::process {
 
+/// Removes the temporary folders that killed processes left, and undoes the changes of the system that the folders list
+/// (process/SystemChange.h). Does nothing without a folder for temporary files.
+void removeLeftOvers();
+
 /// A temporary folder "<TMPDIR>/lathe-<purpose>-XXXXXX". The destructor removes it, and so does a signal that ends the
-/// process (support/Interrupt.h). A killed process leaves its folder; the next object of this class removes it. The
-/// process holds a lock on the file `.lock` in the folder while it lives. Throws Error.
+/// process (support/Interrupt.h). A killed process leaves its folder; the next object of this class removes it
+/// (removeLeftOvers). The process holds a lock on the file `.lock` in the folder while it lives. Throws Error.
 class TemporaryDirectory {
 public:
   explicit TemporaryDirectory(const char *purpose);

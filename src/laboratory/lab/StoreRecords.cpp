@@ -57,6 +57,18 @@ std::vector<double> secondsOf(const store::Point &point) {
   return seconds;
 }
 
+void setResources(store::Point &point, const std::string &text, const std::map<std::string, std::string> &held) {
+  if (text.empty())
+    return;
+  point.setting.extra["resources"] = text;
+  point.held = held;
+}
+
+std::string resourcesText(const store::Setting &setting) {
+  auto found = setting.extra.find("resources");
+  return found != setting.extra.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 std::vector<store::Point> pointsOf(const OpsRow &row) {
   std::vector<store::Point> points;
   for (const OpsPoint &measured : row.points) {
@@ -70,6 +82,7 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
     if (row.setting.layout != ActivationLayout::any)
       point.setting.layout = name(row.setting.layout);
     point.setting.schedule = measured.schedule;
+    setResources(point, row.setting.resources.text(), row.held);
     if (!problem.operands.empty())
       point.setting.type = lathe::name(problem.operands.front().type);
     point.status = measured.status;
@@ -95,7 +108,8 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
 
 std::vector<store::TuningRecord> tuningOf(const OpsRow &row) {
   std::vector<store::TuningRecord> records;
-  if (row.setting.cache != store::CacheState::hot) // times of schedules are measured with warm caches
+  // Times of schedules are measured with warm caches, and on the whole machine.
+  if (row.setting.cache != store::CacheState::hot || !row.setting.resources.none())
     return records;
   for (const OpsPoint &point : row.points) {
     bool timed = point.status == PointStatus::passed && point.timed();

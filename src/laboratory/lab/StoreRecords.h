@@ -22,6 +22,11 @@ std::vector<double> secondsOf(const store::Point &point);
 /// Makes the points of a measured row, one for each column, in the order of the columns; the points have no experiment
 /// yet.
 std::vector<store::Point> pointsOf(const OpsRow &row);
+/// Gives a point the resources that its measurement held: `text` is Resources::text, which distinguishes it from other
+/// points, `held` what the system stated. Does nothing for "".
+void setResources(store::Point &point, const std::string &text, const std::map<std::string, std::string> &held);
+/// The text of setResources; "": the measurement was not limited.
+std::string resourcesText(const store::Setting &setting);
 
 /// Makes the tuning records of a measured row, without platform: the median time of each schedule that was timed with
 /// warm caches, and the reason for each schedule without a time.

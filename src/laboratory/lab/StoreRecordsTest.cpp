@@ -213,3 +213,25 @@ TEST(StoreRecords, tuningOfARow) {
   row.setting.cache = store::CacheState::cold;
   EXPECT_TRUE(tuningOf(row).empty());
 }
+
+TEST(StoreRecords, resourcesMakeAnotherPoint) {
+  OpsRow row;
+  row.listed.problem = Problem::parse("relu x=2x3:f32");
+  row.points = {opsPoint("auto", PointStatus::passed)};
+  row.points[0].task = "task/1 | relu";
+  row.points[0].scheduleRun = "map/1";
+  row.points[0].rounds = {{2e-6}};
+  row.points[0].time.median = 2e-6;
+  store::Point whole = pointsOf(row)[0];
+  EXPECT_EQ(resourcesText(whole.setting), "");
+  EXPECT_TRUE(whole.held.empty());
+  EXPECT_EQ(tuningOf(row).size(), 1u);
+  row.setting.resources.request.cpus = "performance";
+  row.setting.resources.cpus = {0, 1};
+  row.held = {{"cpus", "0-1"}};
+  store::Point limited = pointsOf(row)[0];
+  EXPECT_EQ(resourcesText(limited.setting), "cpus performance (0-1)");
+  EXPECT_EQ(limited.held, row.held);
+  EXPECT_NE(limited.key(), whole.key());
+  EXPECT_TRUE(tuningOf(row).empty()); // of the whole machine alone
+}

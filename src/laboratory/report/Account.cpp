@@ -215,7 +215,9 @@ std::vector<Account> accounts(const std::vector<Row> &rows, const std::vector<Pa
   std::map<std::string, std::map<std::string, std::map<CacheState, std::vector<const Row *>>>> contexts;
   std::map<std::string, const Row *> any;
   for (const Row &row : rows) {
-    if (!row.counts() || !row.shape || !row.verifiedHere() || row.provider != provider)
+    // Profiles and times of networks are those of the whole machine.
+    bool limited = !lab::resourcesText(row.setting).empty();
+    if (!row.counts() || !row.shape || !row.verifiedHere() || row.provider != provider || limited)
       continue;
     Row bare = row;
     bare.setting.type.clear();

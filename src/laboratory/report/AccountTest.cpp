@@ -79,6 +79,9 @@ TEST(Account, everythingIsAccountedFor) {
   rows.push_back(timed(conv, 1e-3, CacheState::hot));
   rows.back().setting.threads = 2; // without a profile
   EXPECT_EQ(accounts(rows, parts, "lathe", sources).size(), 1u);
+  rows.push_back(timed(conv, 1e-3, CacheState::hot));
+  rows.back().setting.extra["resources"] = "cpus 0"; // of a part of the machine
+  EXPECT_EQ(accounts(rows, parts, "lathe", sources).size(), 1u);
 }
 
 /// Depthwise and pointwise convolutions: two pairs are one kernel each, and a third pair is two kernels.

@@ -1,6 +1,7 @@
 #include "report/PlatformNames.h"
 #include "report/ReportTesting.h"
 
+#include "lab/StoreRecords.h"
 #include "report/Best.h"
 #include "report/Counted.h"
 #include "report/Network.h"
@@ -323,6 +324,7 @@ TEST_F(FromStore, anArchiveAndResultsHoldTheSameRows) {
   lab::Problem problem = lab::Problem::parse(small);
   point.problem = {"conv", small, toJson(problem)};
   point.setting = {};
+  lab::setResources(point, "cpus 0", {{"cpus", "0"}});
   point.rounds[0][0].wallNs = 1001, point.rounds[0][1].wallNs = 1003;
   point.rounds[1][0].wallNs = 1005, point.rounds[1][1].wallNs = 1007;
   store.addPoint(point);
@@ -331,6 +333,7 @@ TEST_F(FromStore, anArchiveAndResultsHoldTheSameRows) {
       {"provider", "lathe"}, {"variant", "auto"}, {"status", "passed"}, {"rounds_ns", {{1001, 1003}, {1005, 1007}}}};
   result["counts"] = nlohmann::json::array({{{"cpu_ns", 8016}, {"cycles", 16032}}, {{"cpu_ns", 8016}}});
   nlohmann::json results = {{"problem", toJson(problem)}, {"threads", 1}, {"points", nlohmann::json::array({result})}};
+  results.update({{"resources", "cpus 0"}, {"held", {{"cpus", "0"}}}});
   auto kept = rowsOf(store, {}), archived = rowsOfArchive(file("a.jsonl"));
   auto written = rowsOfResults({{"rows", nlohmann::json::array({results})}}, "results.json");
   ASSERT_EQ(archived.size(), 1u);

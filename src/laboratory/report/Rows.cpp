@@ -84,6 +84,7 @@ static std::vector<store::Point> pointsOfResult(const json &row, const std::stri
     point.setting.schedule = result.value("schedule", "");
     if (!problem.operands.empty())
       point.setting.type = lathe::name(problem.operands.front().type);
+    lab::setResources(point, row.value("resources", ""), row.value("held", point.held));
     point.status = store::pointStatus(result.at("status").get<std::string>());
     point.reason = result.value("reason", "");
     if (result.contains("call_us"))

@@ -110,6 +110,7 @@ void visitFields(IsRecord<Point> auto &p, auto &&visit) {
   visit.known("starts", p.starts);
   visit.known("call_seconds", p.callSeconds);
   visit.known("figures", p.figures);
+  visit.known("held", p.held);
 }
 
 void visitFields(IsRecord<TuningTask> auto &t, auto &&visit) {

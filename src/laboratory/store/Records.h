@@ -160,6 +160,8 @@ struct Point {
   std::string reason;                              // reason for a status other than passed
   std::optional<double> relativeL2, maxDifference; // errors against the reference; empty if not finite
   std::map<std::string, double> figures;           // finite measured numbers other than times, by name: "top1"
+  /// What the system stated of the resources that the measurement held, by name; empty: none was held.
+  std::map<std::string, std::string> held;
   std::string implementation, providerVersion;
   std::string repro; // command line that measures this point again
   std::optional<double> prepareSeconds;

@@ -215,8 +215,13 @@ CREATE TABLE label (
 ) STRICT;
 )";
 
-static constexpr const char *steps[] = {version1, version2, version3, version4, version5,
-                                        version6, version7, version8, version9, version10};
+// The limits that were requested are in the setting's `extra`.
+static constexpr const char *version11 = R"(
+ALTER TABLE point ADD COLUMN held TEXT NOT NULL DEFAULT '{}'; -- JSON, an object: resources as read back
+)";
+
+static constexpr const char *steps[] = {version1, version2, version3, version4,  version5, version6,
+                                        version7, version8, version9, version10, version11};
 
 std::span<const char *const> schemaSteps() { return steps; }
 

@@ -96,6 +96,8 @@ inline Point somePoint(const std::string &experiment, int number, size_t rounds 
   point.callSeconds = 2e-8;
   if (number % 2)
     point.figures = {{"top1", 0.5}, {"pictures", double(number)}};
+  if (number % 2)
+    point.held = {{"cpus", "0-3"}, {"frequency_cap", "2000 MHz"}};
   point.disturbance.otherProcessors = 0.01;
   point.rounds.resize(rounds);
   if (rounds > 1 && number % 2)

@@ -1,6 +1,7 @@
 #include "cli/flags/OpsFlags.h"
 
 #include "cli/flags/Describe.h"
+#include "cli/flags/ResourceFlags.h"
 #include "jobs/ops/ProblemLists.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@ namespace lathe::cli {
 void OpsFlags::add(Options &options) {
   addProblems(options);
   addSettings(options);
+  addResources(options, resources, true);
   addEffort(options);
   options.add_flag("--list", list, "Print the problems and end");
   options.add_flag("--dry-run", dryRun, "Print the number of points and the expected time, and end");
@@ -146,9 +148,13 @@ void OpsFlags::requireHonoured(const Options &options) const {
     options.refuse({"--problems"}, "the list is only read with --suite");
   if (bench.via.empty())
     options.refuse({"--via-directory"}, "the providers only run elsewhere with --via");
-  if (bench.checkOnly)
+  else
+    options.refuse(resourceFlags, "they are held on this machine, and --via runs the providers elsewhere");
+  if (bench.checkOnly) {
     options.refuse({"--cache", "--repetitions", "--starts", "--max-starts", "--max-seconds"},
                    "--check-only times nothing");
+    options.refuse(resourceFlags, "--check-only times nothing");
+  }
   if (list)
     options.refuse({"--dry-run"}, "--list prints the problems and ends");
   if (list || dryRun)

@@ -2,8 +2,10 @@
 
 #include "cli/flags/Describe.h"
 #include "cli/flags/PictureFlags.h"
+#include "cli/flags/ResourceFlags.h"
 #include "cli/flags/TfliteLibrary.h"
 #include "import/Foreign.h"
+#include "lab/compare/Runner.h"
 
 #include <algorithm>
 
@@ -72,6 +74,7 @@ void SweepFlags::add(Options &options) {
   addGrid(options);
   addRuntimes(options);
   addInputs(options, job.inputs, "random", false);
+  addResources(options, job.resources, true);
   addPictures(options);
   options
       .add_option("--max-seconds", job.turns.maxSeconds,

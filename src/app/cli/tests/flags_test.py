@@ -17,6 +17,7 @@ ZOO = {"--zoo-seed": ["3"], "--zoo-batch": ["2"], "--zoo-sequence": ["5"]}
 THREADS = {"--threads": ["2"]}
 INPUTS = {"--input": ["x.npy"], "--fill": ["ones"], "--seed": ["1"], "--batch": ["2"]}
 RECORD = ["--store", "--no-store", "--tag", "--note", "--name"]
+RESOURCES = ["--cpus", "--memory-node", "--frequency-cap", "--cache-share"]
 SELECT = ["--task", "--family", "--cpu", "--platform"]
 
 # What each verb does with MODEL.
@@ -31,7 +32,7 @@ NEEDED = {"diff-models": ["model.onnx"], "export": ["-o", "whole.onnx"], "stage"
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
 OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "--canonical", "--layouts", "--quiet"], "diff-models": ["--other-shape", "--other-signature", "--tolerance", "--all", "--values", "--seed", "--input", "--batch", "--fill"],
        "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet"],
-       "run": ["--output", "--print-top", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
+       "run": ["--output", "--print-top", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD, *RESOURCES],
        "profile": ["--until", "--repetitions", "--trace", "--trace-events", "--html", "--svg", "--wide", "--no-check", "--quiet", *RECORD],
        "verify": ["--package", "--model", "--seeds", "--steps", "--state", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],
        "export": ["--output", "--quiet"], "stage": ["--output", "--flat", "--quiet"], "extract": ["--from", "--to", "--node", "--output", "--inputs", "--quiet"],
@@ -44,12 +45,12 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "-
                     "--only-faster", *RECORD, "--quiet", *PICTURES],
        "evaluate": ["--data", "--tflite-library", "--labels", "--skip-unreadable", "--against", "--confusion", *RECORD, "--quiet", *PICTURES],
        "sweep": [*SHAPE, *IMPORT, *ZOO, "--exact-math", "--memory", "--precision", "--no-records", "--with", "--against", "--tflite-library", "--html", "--markdown", "--levels", "--layouts", "--target", "--threads", "--input",
-                 "--fill", "--data", "--labels", "--skip-unreadable", "--max-seconds", "--starts", "--quiet", *RECORD, *PICTURES],
+                 "--fill", "--data", "--labels", "--skip-unreadable", "--max-seconds", "--starts", "--quiet", *RECORD, *RESOURCES, *PICTURES],
        "ops problems": ["--csv", "--quiet"], "machine": ["--refresh", "--threads", "--quiet"],
        "zoo": ["--output", "--batch", "--dynamic-batch", "--sequence", "--seed", "--list", "--quiet"],
        "ops bench": ["--suite", "--problems", "--from-model", "--provider", "--threads", "--type", "--batch", "--cache", "--layout", "--schedule",
                      "--epilogue", "--repetitions", "--starts", "--max-starts", "--max-seconds", "--max-minutes", "--timeout", "--memory-limit",
-                     "--seed", "--check-only", "--list", "--dry-run", "--via", "--via-directory", "--fresh", "--log", "--quiet", *RECORD],
+                     "--seed", "--check-only", "--list", "--dry-run", "--via", "--via-directory", "--fresh", "--log", "--quiet", *RECORD, *RESOURCES],
        "ops analyze": ["--store", "--experiment", "--kind", "--tag", "--operator", "--provider", "--threads", "--what", "--baseline", "--from-model",
                        "--suite", "--problems", "--epilogue", "--measured-ms", "--rows", "--wide"],
        "ops diff": ["--fail-on", "--all", "--rows", "--store"],
@@ -168,6 +169,8 @@ CONFLICTS = [
     ("--via-directory", "ops bench conv2d ic8ih8oc8 --via-directory /opt", "--via"),
     ("--cache cold", "ops bench conv2d ic8ih8oc8 --check-only --cache cold", "times nothing"),
     ("--starts 3", "ops bench conv2d ic8ih8oc8 --check-only --starts 3", "times nothing"),
+    ("--cpus 0", "ops bench conv2d ic8ih8oc8 --check-only --cpus 0", "times nothing"),
+    ("--cache-share 50%", "ops bench conv2d ic8ih8oc8 --via cat --cache-share 50%", "held on this machine"),
     ("--max-starts 2", "ops bench conv2d ic8ih8oc8 --starts 5 --max-starts 2", "less than --starts 5"),
     ("--max-starts 9", "ops bench conv2d ic8ih8oc8 --starts 1 --max-starts 9", "one process"),
     ("--json", "ops bench conv2d ic8ih8oc8 --list --json x.json", "nothing is measured"),

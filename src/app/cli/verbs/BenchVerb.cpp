@@ -1,5 +1,6 @@
 // `lathe bench`: times a package.
 #include "cli/FrontVerbs.h"
+#include "cli/flags/ResourceFlags.h"
 #include "cli/flags/RunFlags.h"
 #include "cli/print/measure/BenchPrint.h"
 
@@ -16,6 +17,7 @@ struct BenchFlags {
     addLoading(options, job.model);
     addInputs(options, job.inputs, "random", false);
     addBatches(options, job.batches);
+    addResources(options, job.resources, false);
     HelpSection section(options, "Measuring");
     options
         .add_option("--repetitions", job.repetitions, "Time exactly this many runs instead of using the stopping rule")
@@ -49,6 +51,7 @@ int benchVerb(const Arguments &arguments) {
       "  lathe bench resnet50.lathe --threads 2\n"
       "  lathe bench zoo:mobilenet_v2 --repetitions 100 --json bench.json\n"
       "  lathe bench model.onnx --batch 8 --max-seconds 30\n"
+      "  lathe bench model.onnx --cpus performance+one-per-core --frequency-cap 2GHz\n"
       "  lathe bench model.onnx --batch 1,2,4,8..64               one package, a row for each batch\n"
       "  lathe bench model.onnx --shape x=1x3x224x224 --shape x=1x3x320x320\n");
   flags.add(options);

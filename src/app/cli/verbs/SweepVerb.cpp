@@ -27,17 +27,18 @@ int sweepVerb(const Arguments &arguments) {
   SweepFlags flags;
   Options options(
       "sweep",
-      "Compile a model at every level, layout, target and number of threads, verify each package, and time all of "
-      "them\n"
-      "in turns: one row a package, with its speedup over the first row, its size beside the original's, the time of "
-      "a\n"
-      "compilation from scratch, and what has no kernel. With --data, count the right decisions, and those that agree\n"
-      "with the first row; with --against, run the models in their original runtimes, too. When interrupted, print "
-      "and\n"
-      "keep what was measured; the same command continues with the rows that are missing.",
+      "Compile a model at every level, layout and target, verify each package, and time all of them in turns, at "
+      "every\n"
+      "number of threads and limit of resources: one row a package, with its speedup over the first row, its size\n"
+      "beside the original's, the time of a compilation from scratch, and what has no kernel. With --data, count the\n"
+      "right decisions, and those that agree with the first row; with --against, run the models in their original\n"
+      "runtimes, too. When interrupted, print and keep what was measured; the same command continues with the rows\n"
+      "that are missing.",
       "  lathe sweep zoo:mobilenet_v2\n"
       "  lathe sweep model.onnx --levels 3 --layouts nchw,nhwc,blocked,auto\n"
       "  lathe sweep model.onnx --levels 0-4 --target native --target x86-64-v3 --threads 1,2\n"
+      "  lathe sweep model.onnx --levels 3 --cpus performance --cpus efficiency --frequency-cap none --frequency-cap "
+      "2GHz\n"
       "  lathe sweep float.tflite --with int8.tflite --levels 3 --data val/ --labels labels.txt --html lab.html\n"
       "  lathe sweep float.tflite --with int8.tflite --levels 3 --tflite-library libtensorflowlite_c.so\n");
   flags.add(options);

@@ -5,6 +5,7 @@
 #include "jobs/Terminal.h"
 #include "lab/StoreRecords.h"
 #include "lab/machine/Disturbance.h"
+#include "lab/resources/HeldResources.h"
 #include "package/OperationCount.h"
 #include "support/Interrupt.h"
 
@@ -36,7 +37,11 @@ public:
   BenchRun(const BenchJob &given, const BenchReport &report)
       : sizes(sizesOf(given.batches, given.model.shapes)),
         recording(given.record, store::ExperimentKind::bench, "bench", given.command, given.settings()),
-        job(withoutSeveralShapes(given)), report(report), prepared(load(job.model)) {
+        job(withoutSeveralShapes(given)), report(report), resources(job.resources.attempted().front()),
+        prepared(load(job.model, [this] { held.hold(resources); })) {
+    sayIfCrowded(job.model.threads, resources.cpus.size());
+    bench.resources = resources.text();
+    bench.held = held.readBack();
     bench.threads = prepared.context->threads();
     bench.target = prepared.model->target();
     bench.verification = verificationOf(job.model, *prepared.model);
@@ -63,6 +68,8 @@ private:
   Recording recording;
   BenchJob job;
   const BenchReport &report;
+  lab::Resources resources;
+  lab::HeldResources held; // from the loading of the package on
   Prepared prepared;
   std::optional<lab::DisturbanceMeter> meter; // of the last size
   std::mutex mutex;                           // protects the members below
@@ -86,11 +93,13 @@ private:
     fresh.memory = prepared.context->memory();
     std::unique_lock lock(mutex);
     point = modelPoint(job.model, job.inputs, prepared, bench.verification);
+    lab::setResources(point, bench.resources, bench.held);
     BenchedSize &measured = bench.sizes.emplace_back(std::move(fresh));
     if (!measured.mistrust.empty()) // no timing without a verified answer (decision 9)
       return false;
     lock.unlock();
     timeRuns(measured);
+    held.readBack(); // an error if a companion has ended
     lock.lock();
     conclude(measured, true);
     lock.unlock(); // a store may wait for its server, and registers a clean-up
@@ -109,7 +118,7 @@ private:
     size.uncounted = counters.uncounted();
     Progress progress("bench");
     using Clock = std::chrono::steady_clock;
-    meter.emplace();
+    meter.emplace([this] { return lab::ownCpuSeconds() + held.cpuSeconds(); });
     Clock::time_point start = Clock::now();
     auto seconds = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
     const std::vector<double> &runs = size.wallSeconds;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "jobs/Recording.h"
+#include "jobs/ResourceOptions.h"
 #include "lab/judging/Statistics.h"
 #include "lab/machine/Counters.h"
 
 #include <functional>
+#include <map>
 
 namespace lathe::jobs {
 
@@ -13,8 +15,9 @@ struct BenchJob {
   ModelOptions model;
   InputOptions inputs;
   RecordOptions record;
-  Arguments command;   // of `lathe bench`, as the store keeps them
-  std::string batches; // a list, as sizesOf takes it
+  ResourceOptions resources; // one value of each
+  Arguments command;         // of `lathe bench`, as the store keeps them
+  std::string batches;       // a list, as sizesOf takes it
   lab::StoppingRule rule;
   size_t repetitions = 0; // timed runs; 0: until `rule` is satisfied
   size_t warmUp = 3;      // runs before
@@ -46,7 +49,9 @@ struct Bench {
   Verification verification;
   bool several = false; // several sizes were requested; an interrupted job may have measured only one
   std::vector<BenchedSize> sizes;
-  std::string kept; // Recording::line
+  std::string resources;                   // lab::Resources::text
+  std::map<std::string, std::string> held; // lab::HeldResources::readBack
+  std::string kept;                        // Recording::line
 
   /// True if the outputs at the last size are mistrusted, so that it was not timed.
   bool isMistrusted() const { return !sizes.back().mistrust.empty(); }

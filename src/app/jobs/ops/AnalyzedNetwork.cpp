@@ -1,5 +1,6 @@
 #include "jobs/ops/AnalyzedNetwork.h"
 
+#include "lab/StoreRecords.h"
 #include "report/Account.h"
 
 namespace lathe::jobs {
@@ -30,7 +31,7 @@ AnalyzedNetwork networkOf(OpsOptions flags, const std::string &op, double second
 }
 
 std::optional<double> benchSeconds(store::Store &store, const AnalyzedNetwork &network, const std::string &platform,
-                                   int threads) {
+                                   int threads, const std::string &resources) {
   if (network.seconds > 0)
     return network.seconds;
   if (network.text.empty())
@@ -42,7 +43,8 @@ std::optional<double> benchSeconds(store::Store &store, const AnalyzedNetwork &n
   std::optional<Row> last;
   for (Row &row : report::rowsOf(store, filter))
     if (row.counts() && row.problem.starts_with(network.text) && row.setting.threads == threads &&
-        row.setting.batch <= 1 && (!last || last->measured <= row.measured))
+        row.setting.batch <= 1 && lab::resourcesText(row.setting) == resources &&
+        (!last || last->measured <= row.measured))
       last = std::move(row);
   return last ? std::optional(last->median) : std::nullopt;
 }
@@ -56,7 +58,8 @@ std::vector<report::Estimate> estimatesOf(const AnalyzedNetwork &network, const 
     return report::networkState(report::constantBytes(parts), report::lastLevelBytes(store.platform(platform)));
   });
   auto seconds = [&](const report::Estimate &estimate) {
-    return benchSeconds(store, network, estimate.platform, estimate.setting.threads);
+    return benchSeconds(store, network, estimate.platform, estimate.setting.threads,
+                        lab::resourcesText(estimate.setting));
   };
   std::vector<report::Estimate> result = report::estimates(asInNetwork, parts, seconds);
   for (report::Estimate &estimate : report::estimates(rows, parts, seconds))

@@ -19,9 +19,9 @@ struct AnalyzedNetwork {
 AnalyzedNetwork networkOf(OpsOptions flags, const std::string &op, double seconds = 0);
 
 /// The time of the whole network: as given, else its last verified one in seconds, as stored by `lathe bench`; nothing
-/// for a suite.
+/// for a suite. `resources`: text of the resources that it held (lab::resourcesText).
 std::optional<double> benchSeconds(store::Store &store, const AnalyzedNetwork &network, const std::string &platform,
-                                   int threads);
+                                   int threads, const std::string &resources = "");
 
 /// Sums over the network's operators: with the caches as in the network, then as measured.
 std::vector<report::Estimate> estimatesOf(const AnalyzedNetwork &network, const std::vector<report::Row> &rows,

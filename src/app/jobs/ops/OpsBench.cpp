@@ -125,6 +125,7 @@ public:
       for (const lab::OpsSetting &setting : settings)
         wanted.push_back({entry, setting});
     plan();
+    options.resources.attempted(); // a refusal comes before anything is measured
     options.sayNotes();
     bench.progress = [&](const std::string &what, double begun) { progress.update(what, done, wanted.size(), begun); };
     bench.late = [&] { return timeIsUp(); };
@@ -174,10 +175,11 @@ private:
   /// The key of the row in the log.
   std::string keyOf(const lab::ListedProblem &entry, const lab::OpsSetting &setting) {
     const std::string &via = options.bench.via;
-    return fmt::format("{} threads={} cache={} layout={} seed={} {}{}{}", entry.problem.str(), setting.threads,
+    std::string resources = setting.resources.text();
+    return fmt::format("{} threads={} cache={} layout={} seed={} {}{}{}{}", entry.problem.str(), setting.threads,
                        store::name(setting.cache), name(setting.layout), options.bench.seed,
                        fmt::join(columns.names(entry.problem.op), ","), options.bench.checkOnly ? " check" : "",
-                       via.empty() ? "" : " via " + via);
+                       via.empty() ? "" : " via " + via, resources.empty() ? "" : " resources " + resources);
   }
 
   bool timeIsUp() const {

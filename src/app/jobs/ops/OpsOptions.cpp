@@ -209,18 +209,21 @@ std::vector<lab::OpsSetting> OpsOptions::settings() const {
     }
   // Hot comes last: it uses what another state has prepared.
   std::stable_partition(states.begin(), states.end(), [](auto state) { return state != store::CacheState::hot; });
+  std::vector<lab::ActivationLayout> wanted;
+  for (const std::string &layout : wordsOf(layouts))
+    try {
+      wanted.push_back(lab::activationLayout(layout));
+    } catch (const Error &error) {
+      fail("--layout: {}", error.what());
+    }
   std::vector<lab::OpsSetting> result;
-  for (int64_t count : numbers("--threads", threads, 1024)) {
-    sayIfCrowded(count);
-    for (const std::string &layout : wordsOf(layouts))
-      for (store::CacheState state : states) {
-        try {
-          result.push_back({int(count), state, lab::activationLayout(layout)});
-        } catch (const Error &error) {
-          fail("--layout: {}", error.what());
-        }
-      }
-  }
+  for (const lab::Resources &held : resources.all())
+    for (int64_t count : numbers("--threads", threads, 1024)) {
+      sayIfCrowded(count, held.cpus.size());
+      for (lab::ActivationLayout layout : wanted)
+        for (store::CacheState state : states)
+          result.push_back({int(count), state, layout, held});
+    }
   return result;
 }
 
@@ -272,6 +275,8 @@ std::string OpsOptions::repro(const lab::ListedProblem &entry, const lab::OpsSet
   add("--provider", providers);
   add("--threads", std::to_string(setting.threads));
   add("--seed", std::to_string(bench.seed));
+  for (const std::string &word : setting.resources.request.arguments())
+    words.push_back(word);
   if (setting.cache != store::CacheState::hot)
     add("--cache", std::string(store::name(setting.cache)));
   if (setting.layout != lab::ActivationLayout::any)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "jobs/Recording.h"
+#include "jobs/ResourceOptions.h"
 #include "lab/ops/OpsLab.h"
 #include "lab/problems/ProblemSyntax.h"
 
@@ -17,6 +18,7 @@ struct OpsOptions {
   double minutes = 0;
   lab::OpsLabOptions bench;
   RecordOptions record;
+  ResourceOptions resources;
   Arguments command; // of `lathe ops bench`, as the store keeps them
 
   /// Completes the options.
@@ -29,7 +31,8 @@ struct OpsOptions {
 
   /// Returns all requested problems, for every requested type and batch, without duplicates.
   std::vector<lab::ListedProblem> listed() const;
-  /// Returns all combinations of the requested numbers of threads, states of caches and layouts.
+  /// Returns all combinations of the requested resources, numbers of threads, states of caches and
+  /// layouts.
   std::vector<lab::OpsSetting> settings() const;
   /// Returns the requested schedules in the form of OpsColumn::schedule: "" for the default schedule.
   std::vector<std::string> scheduleList() const;

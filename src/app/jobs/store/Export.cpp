@@ -1,5 +1,6 @@
 #include "jobs/store/Export.h"
 
+#include "lab/StoreRecords.h"
 #include "lab/judging/Statistics.h"
 #include "report/RowMaker.h"
 #include "store/Fields.h"
@@ -116,7 +117,7 @@ std::vector<CsvColumn> pointColumns() {
   std::vector<CsvColumn> columns = firstColumns();
   addColumns(columns, "text", "measured,status,reason,provider_version,implementation");
   addColumns(columns, "number", "prepare_seconds,call_seconds,relative_l2,max_difference");
-  addColumns(columns, "text", "figures");
+  addColumns(columns, "text", "figures,resources,held");
   addColumns(columns, "integer", "samples");
   addColumns(columns, "number", "median_ns,min_ns,mean_ns,max_ns,std_ns,gflops,gbytes_per_second");
   addCounters(columns, "number");
@@ -158,7 +159,9 @@ size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const s
         .number(p.callSeconds)
         .number(p.relativeL2)
         .number(p.maxDifference)
-        .text(nlohmann::json(p.figures).dump());
+        .text(nlohmann::json(p.figures).dump())
+        .text(lab::resourcesText(p.setting))
+        .text(nlohmann::json(p.held).dump());
     lab::Summary time = timeOf(p);
     row.number(time.count);
     for (double figure : {time.median, time.min, time.mean, time.max, time.standardDeviation})
@@ -208,7 +211,7 @@ static std::string benchmarkName(const Point &p) {
   title += fmt::format("/threads:{}", p.setting.threads);
   if (p.setting.batch)
     title += fmt::format("/batch:{}", p.setting.batch);
-  for (const std::string &word : {p.setting.layout, p.setting.schedule})
+  for (const std::string &word : {p.setting.layout, p.setting.schedule, lab::resourcesText(p.setting)})
     title += word.empty() ? "" : "/" + word;
   return title + (p.setting.cache == store::CacheState::hot ? "" : fmt::format("/{}", name(p.setting.cache)));
 }

@@ -78,6 +78,7 @@ std::vector<store::Point> sweepPoints(const Sweep &sweep) {
     store::Point point = *row.point;
     point.disturbance = sweep.timing.disturbance;
     addFigures(point, row, sweep);
+    lab::setResources(point, row.resources.text(), row.held);
     if (row.timed()) {
       point.rounds = lab::samplesOf(row.rounds, row.counts);
       if (sweep.timing.starts.size() > 1)

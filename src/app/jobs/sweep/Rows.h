@@ -2,6 +2,7 @@
 #pragma once
 
 #include "jobs/Recording.h"
+#include "jobs/ResourceOptions.h"
 #include "jobs/samples/PictureOptions.h"
 #include "jobs/samples/Pictures.h"
 #include "lab/judging/Turns.h"
@@ -31,9 +32,11 @@ struct UncompiledOperator {
 
 /// A row of a sweep: one model at one level, layout, target and number of threads; or in another runtime.
 struct SweepRow {
-  ModelOptions model;  // the model with the level, layout, target and threads of the row
-  std::string runtime; // runner that runs the model's own file (lab/compare/Runner.h); "": Lathe
-  std::string title;   // title of the runtime, such as "tflite 2.14.0, native"
+  ModelOptions model;                      // the model with the level, layout, target and threads of the row
+  lab::Resources resources;                // held while the row is timed, not while it is compiled and verified
+  std::map<std::string, std::string> held; // what the system stated of them
+  std::string runtime;                     // runner that runs the model's own file (lab/compare/Runner.h); "": Lathe
+  std::string title;                       // title of the runtime, such as "tflite 2.14.0, native"
   // true: no ratio is made of the runtime's times, because they say nothing of a native build
   bool foreignBuild = false;
   bool done = false;                          // true: the row is compiled and judged, or known to be impossible

@@ -85,40 +85,52 @@ std::vector<SweepRow> SweepJob::rows() const {
     requireTargets(targets);
   std::vector<std::string> models{model.model};
   models.insert(models.end(), with.begin(), with.end());
-  std::vector<int64_t> counts = parseCounts("--threads", threads);
+  struct Place { // that a row runs in
+    const lab::Resources &held;
+    int64_t threads;
+  };
+  std::vector<lab::Resources> held = resources.all();
+  std::vector<Place> places;
+  for (const lab::Resources &one : held)
+    for (int64_t count : parseCounts("--threads", threads))
+      places.push_back({one, count});
   std::vector<SweepRow> rows;
   for (const std::string &name : models) {
     ModelOptions flags = flagsOf(name);
     for (const std::string &target : targets)
-      for (int64_t count : counts)
+      for (const auto &[resourcesOfRow, count] : places)
         for (int level : levelsOf(levels))
           for (const std::string &layout : layoutsOf(layouts)) {
             require(count <= 1024, "--threads {}: expected at most 1024", threads);
-            sayIfCrowded(count);
+            sayIfCrowded(count, resourcesOfRow.cpus.size());
             SweepRow &row = rows.emplace_back();
             row.model = flags;
+            row.resources = resourcesOfRow;
             row.model.target = target;
             row.model.threads = int(count);
             row.model.level = level;
             row.model.layout = layoutChoiceOf(layout);
           }
-    addRuntimeRows(flags, rows);
+    addRuntimeRows(flags, held, rows);
   }
   return rows;
 }
 
-void SweepJob::addRuntimeRows(const ModelOptions &flags, std::vector<SweepRow> &rows) const {
+void SweepJob::addRuntimeRows(const ModelOptions &flags, const std::vector<lab::Resources> &held,
+                              std::vector<SweepRow> &rows) const {
   if (flags.isZoo())
     return;
   for (const std::string &runtime : against) {
     if (!lab::runnerNamed(runtime, "--against " + runtime).reads(modelFormat(flags.model)))
       continue;
-    for (int64_t count : parseCounts("--threads", threads)) {
-      SweepRow &row = rows.emplace_back();
-      row.model = flags;
-      row.model.threads = int(count);
-      row.runtime = row.title = runtime;
-    }
+    for (const lab::Resources &one : held)
+      for (int64_t count : parseCounts("--threads", threads)) {
+        SweepRow &row = rows.emplace_back();
+        row.model = flags;
+        row.model.threads = int(count);
+        row.resources = one;
+        row.runtime = row.title = runtime;
+      }
   }
 }
 
@@ -161,11 +173,12 @@ void prepareAll(Sweep &sweep, SweepJob &job, const RowFolder &folder, const Argu
 }
 
 /// Times the prepared rows.
-void timeAll(Sweep &sweep, const SweepJob &job, KeptWhenInterrupted<Sweep> &kept) {
+void timeAll(Sweep &sweep, const SweepJob &job, lab::HeldResources &held, KeptWhenInterrupted<Sweep> &kept) {
   process::TemporaryDirectory folder("sweep-timing");
   Progress progress("sweep");
   sweep.timing = timeRows(
-      sweep.rows, job.turns, folder, [&](const std::string &what, double left) { progress.updateUntil(what, left); },
+      sweep.rows, job.turns, folder, held,
+      [&](const std::string &what, double left) { progress.updateUntil(what, left); },
       [&](const SweepTiming &soFar) {
         // The signal ends the processes first, which would look like failures of the rows.
         if (std::any_of(sweep.rows.begin(), sweep.rows.end(), [](auto &row) { return row.ended; }))
@@ -190,6 +203,8 @@ bool sweep(SweepJob &job, const SweepReport &report) {
     doStep(job.step, {result.rows, job.inputs, job.pictures, RowFolder(RowFolder::Made{job.step.folder}), {}});
     return false;
   }
+  job.resources.attempted(); // a refusal comes before anything is compiled
+  lab::HeldResources held;
   Recording recording(job.record, store::ExperimentKind::bench, "sweep", job.command, job.settings());
   auto tell = [&](const Sweep &soFar, bool finished) {
     recording.add(sweepPoints(soFar));
@@ -200,7 +215,7 @@ bool sweep(SweepJob &job, const SweepReport &report) {
   KeptWhenInterrupted<Sweep> kept([&](const Sweep &soFar) { tell(soFar, false); });
   RowFolder folder(job.identity(job.command, result.rows));
   prepareAll(result, job, folder, job.command, kept);
-  timeAll(result, job, kept);
+  timeAll(result, job, held, kept);
   kept.forget();
   tell(result, true);
   folder.finish();

@@ -10,6 +10,7 @@ struct SweepJob {
   ModelOptions model;
   InputOptions inputs;
   RecordOptions record;
+  ResourceOptions resources;
   Arguments command; // arguments of `lathe sweep`, as the store keeps them
   SweepPictures pictures;
   lab::TurnOptions turns;
@@ -21,7 +22,8 @@ struct SweepJob {
   bool classifies() const { return !pictures.data.data.empty(); }
   /// Reads the pictures of --data. Called before anything is compiled.
   void readPictures();
-  /// Makes the rows of the sweep: models outermost, then targets, threads, levels and layouts. After the rows of a
+  /// Makes the rows of the sweep: models outermost, then targets, resources, threads, levels and
+  /// layouts. After the rows of a
   /// model follow those of the runtimes that --against names.
   std::vector<SweepRow> rows() const;
   /// Everything that the rows depend on: a command with equal values continues an interrupted sweep.
@@ -32,7 +34,8 @@ struct SweepJob {
   }
 
 private:
-  void addRuntimeRows(const ModelOptions &flags, std::vector<SweepRow> &rows) const;
+  void addRuntimeRows(const ModelOptions &flags, const std::vector<lab::Resources> &held,
+                      std::vector<SweepRow> &rows) const;
   ModelOptions flagsOf(const std::string &name) const;
 };
 

@@ -18,14 +18,15 @@ constexpr double shortRun = 0.05;
 /// A row for the timing engine: a process that runs its package.
 class RowSide : public lab::TimedSide {
 public:
-  RowSide(SweepRow &row, const process::TemporaryDirectory &folder, double roundSeconds)
+  RowSide(SweepRow &row, const process::TemporaryDirectory &folder, lab::HeldResources &held, double roundSeconds)
       : row(row), spec(lab::runnerNamed(row.runtime.empty() ? "lathe" : row.runtime, "sweep")), folder(folder),
-        roundSeconds(roundSeconds) {}
+        held(held), roundSeconds(roundSeconds) {}
 
   bool running() const override { return row.reason.empty(); }
 
   void startAgain() override {
     end();
+    held.hold(row.resources); // the new process inherits them
     lab::RunnerSpec here = spec;
     here.command = folder.keepingFilesHere(here.command);
     auto started = lab::Runner::start(here);
@@ -80,6 +81,7 @@ private:
   SweepRow &row;
   const lab::RunnerSpec spec;
   const process::TemporaryDirectory &folder;
+  lab::HeldResources &held;
   double roundSeconds, once = 0, cpuOfEnded = 0;
   std::optional<lab::Runner> runner;
 
@@ -104,18 +106,20 @@ private:
   template <class Work> void inTurn(Work work) {
     if (!running() || !runner)
       return;
+    held.hold(row.resources);
     runner->resume();
     work();
+    row.held = held.readBack();
     if (running())
       runner->pause();
   }
 };
 
-/// The row of a native runtime that runs the model of `row` on as many threads; null if none was timed.
+/// The row of a native runtime that runs the model of `row` on as many threads with the same resources; null if none was timed.
 const SweepRow *runtimeOf(const SweepRow &row, const std::vector<SweepRow> &rows) {
   auto found = std::find_if(rows.begin(), rows.end(), [&](const SweepRow &other) {
     return !other.runtime.empty() && !other.foreignBuild && other.timed() && other.model.model == row.model.model &&
-           other.model.threads == row.model.threads;
+           other.model.threads == row.model.threads && other.resources == row.resources;
   });
   return found == rows.end() ? nullptr : &*found;
 }
@@ -143,7 +147,7 @@ void judge(std::vector<SweepRow> &rows, const std::vector<size_t> &starts, const
 } // namespace
 
 SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &given,
-                     const process::TemporaryDirectory &folder,
+                     const process::TemporaryDirectory &folder, lab::HeldResources &held,
                      const std::function<void(const std::string &what, double secondsLeft)> &progress,
                      const std::function<void(const SweepTiming &soFar)> &afterStart) {
   lab::TurnOptions options = given;
@@ -154,7 +158,7 @@ SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &given,
   for (SweepRow &row : rows) {
     if (!row.reason.empty())
       continue;
-    sides.emplace_back(row, folder, options.roundSeconds).startAgain();
+    sides.emplace_back(row, folder, held, options.roundSeconds).startAgain();
     pointers.push_back(&sides.back());
     threads = std::max(threads, row.model.threads);
   }
@@ -163,9 +167,11 @@ SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &given,
     return timing;
   options.startSeconds = lab::steadySeconds() - began;
   lab::FullSpeed fullSpeed(threads);
-  options.fullSpeed = &fullSpeed;
+  // A reading under one row's resources says nothing of another's.
+  if (std::all_of(rows.begin(), rows.end(), [&](auto &row) { return row.resources == rows.front().resources; }))
+    options.fullSpeed = &fullSpeed;
   lab::DisturbanceMeter meter([&] {
-    double seconds = lab::ownCpuSeconds();
+    double seconds = lab::ownCpuSeconds() + held.cpuSeconds();
     for (const RowSide &side : sides)
       seconds += side.cpuSeconds();
     return seconds;
@@ -187,6 +193,7 @@ SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &given,
     progress(fmt::format("start {}, round {}", start, round), left);
   };
   conclude(lab::takeTurns(pointers, options, watch));
+  held.release();
   for (RowSide &side : sides)
     side.end();
   return timing;

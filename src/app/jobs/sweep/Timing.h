@@ -2,6 +2,7 @@
 #pragma once
 
 #include "jobs/sweep/Rows.h"
+#include "lab/resources/HeldResources.h"
 
 namespace lathe::jobs {
 
@@ -12,9 +13,9 @@ struct SweepTiming {
 
 /// Times the rows that have no reason, each in a separate process, in turns over several starts (lab/judging/Turns.h),
 /// and compares each with the first of them. `progress` and `afterStart` are called as in TurnWatch. If a process
-/// fails, its row gets a reason.
+/// fails, its row gets a reason. `held` holds the resources of the row whose turn it is.
 SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &options,
-                     const process::TemporaryDirectory &folder,
+                     const process::TemporaryDirectory &folder, lab::HeldResources &held,
                      const std::function<void(const std::string &what, double secondsLeft)> &progress,
                      const std::function<void(const SweepTiming &soFar)> &afterStart);
 

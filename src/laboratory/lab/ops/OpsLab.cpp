@@ -21,6 +21,7 @@ RowInTurns::RowInTurns(OpsLab::State &state, OpsRequest request)
   row.listed = std::move(request.listed);
   row.setting = request.setting;
   state.choose(columns);
+  state.hold(setting().resources);
   given = state.knownCase(problem());
   if (!given) {
     state.say(*this, "reference");
@@ -48,7 +49,7 @@ RowInTurns::RowInTurns(OpsLab::State &state, OpsRequest request)
                        [](auto &verdict) { return verdict.decidedAfter > 0; });
   };
   TurnOptions options = state.options;
-  options.fullSpeed = &state.speeds.try_emplace(setting().threads, setting().threads).first->second;
+  options.fullSpeed = &state.speedOf(setting());
   std::vector<TimedSide *> pointers;
   for (Side &side : sides)
     pointers.push_back(&side);
@@ -59,14 +60,16 @@ bool RowInTurns::step() {
   if (!turns)
     return false;
   state.choose(columns);
+  state.hold(setting().resources);
   if (starts() > 0)
     state.say(*this, fmt::format("start {}", starts() + 1));
-  const FullSpeed &speed = state.speeds.at(setting().threads);
+  const FullSpeed &speed = state.speedOf(setting());
   size_t slow = speed.slow();
   double began = steadySeconds();
   DisturbanceMeter meter([this] { return state.cpuSeconds(); });
   bool more = turns->step();
   row.slowRounds += speed.slow() - slow;
+  row.held = state.held.readBack();
   auto [others, stolen] = meter.read();
   double took = steadySeconds() - began;
   seconds += took;

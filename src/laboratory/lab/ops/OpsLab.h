@@ -9,6 +9,7 @@
 #include "lab/judging/Turns.h"
 #include "lab/ops/ProviderWorker.h"
 #include "lab/problems/ProblemList.h"
+#include "lab/resources/HeldResources.h"
 #include "store/Records.h"
 
 #include <functional>
@@ -65,6 +66,7 @@ struct OpsSetting {
   /// State of the caches before every timed run (lab/providers/ColdCaches.h).
   store::CacheState cache = store::CacheState::hot;
   ActivationLayout layout = ActivationLayout::any;
+  Resources resources = {}; // held from the start of the providers' processes on
 };
 
 /// The comparison of our fastest variant with the fastest variant of a peer (another provider), by median time.
@@ -80,6 +82,7 @@ struct OpsRow {
   std::vector<size_t> starts;       // number of rounds of each process start
   std::vector<OpsVerdict> verdicts; // one verdict per peer with a time, if our provider has a time
   std::optional<double> otherProcessors, stolenProcessors;
+  std::map<std::string, std::string> held; // HeldResources::readBack while the row was timed
   /// Number of rounds that began while the processors did not run at full speed (lab/judging/FullSpeed.h).
   size_t slowRounds = 0;
 };
@@ -159,7 +162,7 @@ std::vector<Tensor> referenceResults(const Problem &problem, const std::vector<T
 struct OpsSummary {
   std::string kind, peer;
   int threads = 1;
-  std::string layout = "any", cache = "hot";
+  std::string layout = "any", cache = "hot", resources; // resources: Resources::text
   size_t rows = 0, faster = 0, slower = 0, same = 0, ambiguous = 0;
   size_t withinOverhead = 0; // number of ambiguous rows whose difference the cost of calls may explain
   size_t slowerBeyond3 = 0;  // number of rows with the verdict slower and a ratio below 1/1.03

@@ -71,6 +71,17 @@ TEST(OpsLab, timesInTurnsAndJudges) {
   EXPECT_EQ(summaries[0].rows, 2u);
   EXPECT_EQ(summaries[1].kind, "strided");
   EXPECT_NEAR(summaries[0].geometricMean.value_or(0), 1, 1e-9);
+  EXPECT_FALSE(document.contains("resources"));
+  row.setting.resources.request.memoryNode = "0";
+  row.setting.resources.memoryNode = 0;
+  row.held = {{"memory_node", "0"}};
+  auto limited = toJson(row);
+  EXPECT_EQ(limited["held"]["memory_node"], "0");
+  auto both = summarizeOps({document, limited}); // not in one mean
+  ASSERT_EQ(both.size(), 4u);
+  EXPECT_EQ(both[0].resources, "");
+  EXPECT_EQ(both[1].resources, "memory node 0");
+  EXPECT_EQ(both[1].rows, 1u);
 }
 
 TEST(OpsLab, oneStartGivesNoVerdict) {
@@ -216,7 +227,7 @@ TEST(OpsLab, startsAreNotTakenForRounds) {
 
 TEST(OpsLab, preparesOnceForColdAndHot) {
   auto preparations = [](const OpsRow &row) { return std::lround(row.points[0].prepareSeconds * 1e6); }; // as reported
-  constexpr OpsSetting hot{1, store::CacheState::hot}, cold{1, store::CacheState::cold};
+  const OpsSetting hot{1, store::CacheState::hot}, cold{1, store::CacheState::cold};
   OpsLab bench({fake("flushes")}, quick());
   EXPECT_EQ(preparations(bench.measure(problem(), cold)), 1);
   OpsRow row = bench.measure(problem(), hot);

@@ -78,6 +78,10 @@ json toJson(const OpsRow &row) {
                    {"starts", row.starts},
                    {"points", points},
                    {"verdicts", verdicts}};
+  if (std::string resources = row.setting.resources.text(); !resources.empty()) {
+    document["resources"] = resources;
+    document["held"] = row.held;
+  }
   if (row.otherProcessors)
     document["other_processors"] = *row.otherProcessors;
   if (row.stolenProcessors)
@@ -96,9 +100,10 @@ std::vector<OpsSummary> summarizeOps(const std::vector<json> &rows) {
     of.threads = row.at("threads");
     of.layout = row.value("layout", "any"); // rows of earlier versions state neither
     of.cache = row.value("cache", "hot");
+    of.resources = row.value("resources", "");
     auto known = std::find_if(summaries.begin(), summaries.end(), [&](const OpsSummary &other) {
-      return std::tie(of.kind, of.peer, of.threads, of.layout, of.cache) ==
-             std::tie(other.kind, other.peer, other.threads, other.layout, other.cache);
+      return std::tie(of.kind, of.peer, of.threads, of.layout, of.cache, of.resources) ==
+             std::tie(other.kind, other.peer, other.threads, other.layout, other.cache, other.resources);
     });
     auto at = size_t(known - summaries.begin());
     if (known == summaries.end()) {
@@ -136,19 +141,22 @@ std::vector<OpsSummary> summarizeOps(const std::vector<json> &rows) {
 
 json toJson(const OpsSummary &summary) {
   json mean = summary.geometricMean ? json(*summary.geometricMean) : json();
-  return {{"kind", summary.kind},
-          {"peer", summary.peer},
-          {"threads", summary.threads},
-          {"layout", summary.layout},
-          {"cache", summary.cache},
-          {"rows", summary.rows},
-          {"faster", summary.faster},
-          {"slower", summary.slower},
-          {"same", summary.same},
-          {"ambiguous", summary.ambiguous},
-          {"within_overhead", summary.withinOverhead},
-          {"slower_beyond_3_percent", summary.slowerBeyond3},
-          {"geometric_mean", mean}};
+  json document = {{"kind", summary.kind},
+                   {"peer", summary.peer},
+                   {"threads", summary.threads},
+                   {"layout", summary.layout},
+                   {"cache", summary.cache},
+                   {"rows", summary.rows},
+                   {"faster", summary.faster},
+                   {"slower", summary.slower},
+                   {"same", summary.same},
+                   {"ambiguous", summary.ambiguous},
+                   {"within_overhead", summary.withinOverhead},
+                   {"slower_beyond_3_percent", summary.slowerBeyond3},
+                   {"geometric_mean", mean}};
+  if (!summary.resources.empty())
+    document["resources"] = summary.resources;
+  return document;
 }
 
 } // namespace lathe::lab

@@ -10,6 +10,7 @@
 #include <deque>
 #include <filesystem>
 #include <list>
+#include <tuple>
 
 namespace lathe::lab {
 
@@ -71,9 +72,11 @@ struct OpsLab::State {
   std::map<std::string, std::weak_ptr<const Case>> cases; // cases in use, by the text of their problem
   std::shared_ptr<const Case> last; // the last case, kept because the next row may differ only in the number of threads
   size_t folders = 0;               // number of folders created for cases
-  /// Seconds of a call that computes one element, by provider and number of threads.
-  std::map<std::pair<std::string, int>, std::optional<double>> callSeconds;
-  std::map<int, FullSpeed> speeds; // waits for full speed, for each number of threads
+  HeldResources held;
+  /// Seconds of a call that computes one element, by provider, number of threads and text of the resources.
+  std::map<std::tuple<std::string, int, std::string>, std::optional<double>> callSeconds;
+  /// Wait for full speed, for each number of threads and text of the resources.
+  std::map<std::pair<int, std::string>, FullSpeed> speeds;
   std::list<RowInTurns> begun;
 
   void say(const RowInTurns &row, const std::string &what) const;
@@ -92,6 +95,18 @@ struct OpsLab::State {
     for (const OpsColumn &column : wanted)
       contenders.emplace_back().column = column;
     columns = &wanted;
+  }
+
+  /// Holds the resources of a row. Processes that were started with other resources end.
+  void hold(const Resources &wanted) {
+    if (held.holds(wanted))
+      return;
+    quitAll();
+    held.hold(wanted);
+  }
+
+  FullSpeed &speedOf(const OpsSetting &setting) {
+    return speeds.try_emplace({setting.threads, setting.resources.text()}, setting.threads).first->second;
   }
 
   std::shared_ptr<const Case> knownCase(const Problem &problem) { return last = cases[problem.str()].lock(); }
@@ -131,9 +146,9 @@ struct OpsLab::State {
     return last = made;
   }
 
-  /// Processor seconds that this process and the contenders have used together.
+  /// Processor seconds that this process, the contenders and companions have used together.
   double cpuSeconds() const {
-    double seconds = ownCpuSeconds();
+    double seconds = ownCpuSeconds() + held.cpuSeconds();
     for (auto &contender : contenders)
       seconds += contender.cpuSeconds();
     return seconds;

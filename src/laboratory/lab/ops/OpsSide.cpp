@@ -79,10 +79,11 @@ bool Side::start() {
   return started.has_value();
 }
 
-/// Sets the time of a call that computes one element. It is measured once for each provider and number of threads.
+/// Sets the time of a call that computes one element. It is measured once for each provider, number of threads and
+/// resources.
 void Side::measureCall() {
   int threads = row.setting().threads;
-  auto [known, isNew] = state.callSeconds.try_emplace({point().provider, threads});
+  auto [known, isNew] = state.callSeconds.try_emplace({point().provider, threads, row.setting().resources.text()});
   if (isNew && !state.options.checkOnly) {
     known->second = secondsOfCall(*contender().worker, threads, state.options.seed, state.directory.path.string());
     contender().ready.reset();

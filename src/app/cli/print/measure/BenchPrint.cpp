@@ -82,6 +82,7 @@ std::string benchText(const Bench &bench, const BenchJob &job, const TableStyle 
   return fmt::format("{} ({}), {}{}, {}\n", printable(job.model.model), printable(what),
                      counted(bench.threads, "thread"), runs, bench.target) +
          (bench.several ? sizesTable(bench.sizes, style) : oneText(first, style)) +
+         (bench.resources.empty() ? "" : "resources: " + bench.resources + "\n") +
          "outputs: " + bench.verification.text + "\n" + bench.kept;
 }
 
@@ -99,6 +100,8 @@ json benchJson(const Bench &bench, const BenchJob &job, bool finished) {
                    {"verified", bench.verification.verified},
                    {"verification", bench.verification.text},
                    {"finished", finished}});
+  if (!bench.resources.empty())
+    document.update({{"resources", bench.resources}, {"held", bench.held}});
   return document;
 }
 

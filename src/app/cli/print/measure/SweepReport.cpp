@@ -19,6 +19,8 @@ std::string shownModel(const SweepRow &row) {
 
 std::string rowText(const SweepRow &row, bool several) {
   std::string model = several ? shownModel(row) + ", " : "", threads = counted(row.model.threads, "thread");
+  if (!row.resources.none())
+    threads += ", " + row.resources.text();
   if (!row.runtime.empty())
     return fmt::format("{}{}, {}", model, row.title, threads);
   return fmt::format("{}-O {}, {}{}, {}", model, row.model.level,
@@ -46,6 +48,10 @@ bool showsRuntimes(const Sweep &sweep) {
   return std::any_of(sweep.rows.begin(), sweep.rows.end(), [](const SweepRow &row) { return !row.runtime.empty(); });
 }
 
+bool showsResources(const Sweep &sweep) {
+  return std::any_of(sweep.rows.begin(), sweep.rows.end(), [](const SweepRow &row) { return !row.resources.none(); });
+}
+
 bool showsRatios(const Sweep &sweep) {
   return std::any_of(sweep.rows.begin(), sweep.rows.end(), [](const SweepRow &row) { return row.overRuntime; });
 }
@@ -61,6 +67,8 @@ void addName(std::vector<TableCell> &cells, const SweepRow &row, const Sweep &sw
   if (showsLayouts(sweep))
     cells.push_back(ours ? name(row.model.layout) : "");
   cells.insert(cells.end(), {ours ? row.model.target : "", std::to_string(row.model.threads)});
+  if (showsResources(sweep))
+    cells.push_back(row.resources.text());
 }
 
 void addRatio(std::vector<TableCell> &cells, const std::optional<lab::JudgedPair> &pair, const std::string &otherwise) {
@@ -108,9 +116,11 @@ Table sweepTable(const Sweep &sweep) {
   columns.push_back(numberColumn("-O").key("level"));
   if (showsLayouts(sweep))
     columns.push_back(textColumn("layout"));
+  columns.insert(columns.end(), {textColumn("target").shrink(8), numberColumn("threads").drop(2)});
+  if (showsResources(sweep))
+    columns.push_back(textColumn("resources").shrink(12));
   columns.insert(columns.end(),
-                 {textColumn("target").shrink(8), numberColumn("threads").drop(2), numberColumn("median", "ms"),
-                  numberColumn("speedup"), textColumn("95 % interval").drop(4)});
+                 {numberColumn("median", "ms"), numberColumn("speedup"), textColumn("95 % interval").drop(4)});
   if (showsRatios(sweep))
     columns.insert(columns.end(),
                    {numberColumn("over runtime"), textColumn("95 % interval").key("over_runtime_interval").drop(6)});
@@ -192,6 +202,8 @@ json rowJson(const SweepRow &row, const Sweep &sweep) {
   for (const UncompiledOperator &one : row.uncompiled)
     result["without_kernel"].push_back(
         {{"node", one.node}, {"op", one.op}, {"reason", one.reason}, {"share_of_time", one.share}});
+  if (!row.resources.none())
+    result.update({{"resources", row.resources.text()}, {"held", row.held}});
   if (!row.decisions.empty())
     addDecisions(result, row, sweep);
   return result;

@@ -59,9 +59,9 @@ std::string summariesText(const std::vector<lab::OpsSummary> &summaries, const T
                numberColumn("faster"), numberColumn("same").drop(2), numberColumn("ambiguous"),
                numberColumn("call overhead").drop(6), numberColumn("slower"), numberColumn("slower by > 3 %").drop(5)});
   for (const lab::OpsSummary &s : summaries)
-    table.row({s.kind, std::to_string(s.threads), s.layout, s.cache, s.peer, std::to_string(s.rows),
-               s.geometricMean ? fmt::format("{:.3f}", *s.geometricMean) : "", std::to_string(s.faster),
-               std::to_string(s.same), std::to_string(s.ambiguous),
+    table.row({s.resources.empty() ? s.kind : s.kind + ", " + s.resources, std::to_string(s.threads), s.layout, s.cache,
+               s.peer, std::to_string(s.rows), s.geometricMean ? fmt::format("{:.3f}", *s.geometricMean) : "",
+               std::to_string(s.faster), std::to_string(s.same), std::to_string(s.ambiguous),
                s.withinOverhead ? std::to_string(s.withinOverhead) : "", std::to_string(s.slower),
                std::to_string(s.slowerBeyond3)});
   return summaries.empty()
@@ -158,6 +158,8 @@ std::string rowText(const json &row, size_t width) {
                                     fmt::format("{} {} {}{}", counted(row["threads"].get<int>(), "thread"),
                                                 row.value("cache", "hot"), layout == "any" ? "" : layout + " ",
                                                 row["kind"].get<std::string>())};
+  if (row.contains("resources"))
+    parts.push_back(row["resources"].get<std::string>());
   for (const json &point : row["points"])
     parts.push_back(fmt::format("{} {}", columnOf(point), timeText(point)));
   for (const json &verdict : row["verdicts"])

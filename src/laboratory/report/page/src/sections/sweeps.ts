@@ -1,4 +1,4 @@
-// The rows of sweeps: levels, layouts, targets and threads of one network.
+// The rows of sweeps: levels, layouts, targets, threads and resources of one network.
 import { judgementOf } from "../data/cells";
 import { bytes, interval, percent, ratio, time } from "../data/format";
 import { compileOption, firstRows, sweepPoints } from "../data/networks";
@@ -22,6 +22,7 @@ function columnsOf(view: View): TableColumn<Row>[] {
     figure = (row: Row, name: string) => data.figures(row.point)[name] ?? NaN,
     compared = (row: Row) => row.first >= 0 && row.first !== row.point && data.counts(row.point),
     judged = (row: Row) => judgementOf(data, row.first, row.point);
+  const resources = (point: number) => String(data.setting(point).extra.resources ?? "");
   const text = (name: string, width: string, of: (row: Row) => string): TableColumn<Row> => ({ name, width, text: of });
   return [
     problemColumn(data, "network", "minmax(12rem, 2fr)", (row) => row.point),
@@ -30,6 +31,7 @@ function columnsOf(view: View): TableColumn<Row>[] {
     text("layout", "5.2rem", (row) => compileOption(data, row.point, "--layout")),
     text("target", "6rem", (row) => compileOption(data, row.point, "--target")),
     numberColumn("threads", "5rem", (row) => data.setting(row.point).threads, String),
+    ...(view.points.some(resources) ? [text("resources", "minmax(8rem, 1fr)", (row) => resources(row.point))] : []),
     numberColumn("time", "6.2rem", (row) => data.time(row.point), time),
     numberColumn("speedup", "5.6rem", (row) => (compared(row) ? judged(row).ratio : NaN), ratio),
     numberColumn("95 % interval", "9.6rem", (row) => (compared(row) ? judged(row).low : NaN), (_low, row) => interval(judged(row))),
