@@ -58,7 +58,7 @@ std::optional<Profile> lastProfile(store::Store &store, const std::string &model
   std::optional<store::Point> whole;
   store.points(filter, true, [&](const store::Point &point) {
     bool fits = point.problem.text.starts_with(model) && point.setting.threads == threads && point.setting.batch <= 1 &&
-                !point.setting.extra.contains("until") && !point.rounds.empty();
+                point.setting.company.empty() && !point.setting.extra.contains("until") && !point.rounds.empty();
     if (fits && (!whole || whole->measured <= point.measured))
       whole = point;
   });
@@ -215,7 +215,7 @@ std::vector<Account> accounts(const std::vector<Row> &rows, const std::vector<Pa
   std::map<std::string, std::map<std::string, std::map<CacheState, std::vector<const Row *>>>> contexts;
   std::map<std::string, const Row *> any;
   for (const Row &row : rows) {
-    if (!row.counts() || !row.shape || !row.verifiedHere() || row.provider != provider)
+    if (!row.counts() || !row.shape || !row.verifiedHere() || row.provider != provider || row.inCompany())
       continue;
     Row bare = row;
     bare.setting.type.clear();

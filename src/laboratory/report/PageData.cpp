@@ -184,8 +184,8 @@ uint32_t PageData::Columns::problemOf(const store::Point &point, const Row &row)
 
 /// A text with all fields of a setting; equal settings have equal texts.
 static std::string plainText(const store::Setting &setting) {
-  return fmt::format("{} {} {}\n{}\n{}\n{}\n{}", setting.threads, setting.batch, int(setting.cache), setting.type,
-                     setting.layout, setting.schedule,
+  return fmt::format("{} {} {}\n{}\n{}\n{}\n{}\n{}", setting.threads, setting.batch, int(setting.cache), setting.type,
+                     setting.layout, setting.schedule, setting.company.str(),
                      setting.extra.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 

@@ -196,6 +196,8 @@ std::string settingText(const store::Setting &setting) {
     for (auto &[word, value] : setting.extra.items())
       if (value != "" && !value.is_null())
         text += fmt::format(", {} {}", word, value.is_string() ? value.get<std::string>() : value.dump());
+  if (!setting.company.empty())
+    text += ", " + setting.company.str();
   return text.empty() ? text : text.substr(2);
 }
 

@@ -242,7 +242,8 @@ TEST_F(TuningTest, olderTextsOfSchedulesMerge) {
     // The state after version 8: a search found no gain, and later `ops bench` measured the same schedule under another
     // text.
     Database &old = store.connection();
-    old.execute("DROP TABLE label; ALTER TABLE tuning DROP COLUMN outcomes; PRAGMA user_version = 8");
+    old.execute("DROP TABLE label; ALTER TABLE tuning DROP COLUMN outcomes; ALTER TABLE setting DROP COLUMN company;\n"
+                "PRAGMA user_version = 8");
     old.execute("UPDATE tuning SET schedule = 'direct/1 oc=2 px=14 type=f32', verdict = 'no_gain' WHERE id = 1");
     old.execute(
         "UPDATE tuning SET schedule = 'direct/1 oc=2 px=14', searcher = '', measured = '2099-01-01T00:00:00.000000Z'\n"
