@@ -78,7 +78,7 @@ def problems(model: Path, *, shape: Pairs | None = None, override: Texts | None 
 
 def analyze(*, store: Path | None = None, experiment: Texts | None = None, kind: str | None = None, tag: Texts | None = None,
             operator: str | None = None, provider: str | None = None, threads: Texts | None = None,
-            what: Literal["roofline", "counters", "speedup", "best", "schedules", "failed", "estimate", "account", "table", "correlation", "turning", "all"] | None = None,
+            what: Literal["roofline", "counters", "speedup", "best", "schedules", "failed", "estimate", "account", "table", "correlation", "turning", "company", "all"] | None = None,
             baseline: str | None = None, from_model: str | None = None, suite: Texts | None = None, problems: str | None = None,
             epilogue: str | None = None, measured_ms: float | None = None, rows: int | None = None, wide: bool | None = None,
             progress: Progress | None = None) -> results.Result:
@@ -95,7 +95,7 @@ def analyze(*, store: Path | None = None, experiment: Texts | None = None, kind:
     provider: Take only points of this provider or runner
     threads: Take only points with these numbers of threads, separated by commas
     what: Show these tables, separated by commas; all: every one that has figures (default: a summary): roofline, counters, speedup, best, schedules,
-        failed, estimate, account, table, correlation, turning
+        failed, estimate, account, table, correlation, turning, company
     baseline: Compute speedups over this provider
     from_model: Set the network of estimate, account and table
     suite: Use a suite of problems instead of a network; its list says how often each problem occurs
