@@ -9,13 +9,13 @@ from lathe.verbs._process import Pairs, Path, Progress, Texts, execute
 
 def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = None, *, suite: Texts | None = None, problems: str | None = None,
           from_model: str | None = None, provider: str | None = None, threads: str | None = None, type: str | None = None, batch: str | None = None,
-          cache: str | None = None, layout: str | None = None, schedule: str | None = None, epilogue: str | None = None,
-          repetitions: int | None = None, starts: int | None = None, max_starts: int | None = None, max_seconds: float | None = None,
-          max_minutes: float | None = None, timeout: float | None = None, memory_limit: str | int | None = None, seed: int | None = None,
-          check_only: bool | None = None, list: bool | None = None, dry_run: bool | None = None, via: str | None = None,
-          via_directory: Path | None = None, fresh: bool | None = None, log: Path | None = None, store: Path | None = None,
-          no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None, quiet: bool | None = None,
-          wide: bool | None = None, progress: Progress | None = None) -> results.Result:
+          cache: str | None = None, layout: str | None = None, schedule: str | None = None, epilogue: str | None = None, beside: Texts | None = None,
+          beside_threads: int | None = None, beside_place: str | None = None, beside_runs: int | None = None, repetitions: int | None = None,
+          starts: int | None = None, max_starts: int | None = None, max_seconds: float | None = None, max_minutes: float | None = None,
+          timeout: float | None = None, memory_limit: str | int | None = None, seed: int | None = None, check_only: bool | None = None,
+          list: bool | None = None, dry_run: bool | None = None, via: str | None = None, via_directory: Path | None = None, fresh: bool | None = None,
+          log: Path | None = None, store: Path | None = None, no_store: bool | None = None, tag: Texts | None = None, note: str | None = None,
+          name: str | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Result:
     """Time libraries on single operators side by side. Every output is first checked against the reference;
     a wrong output gets no time. Each provider chooses the layout of its activations and packs its weights before
     the timing (variant `plain`: row-major activations). The first provider is ours: a ratio is a peer's best time
@@ -35,6 +35,12 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
     schedule: Measure these schedules of ours, separated by commas: default, records (the fastest known), or a text
     epilogue: Set the epilogue of short texts of convolutions and fc: none, or bias, add and relu joined by + (default: bias+relu; none for integer
         types)
+    beside: Measure each point alone and, in turns with it, while this problem runs without end on other CPUs: a text like those of the measured
+        problems, or KIND:TEXT; give it again for another one
+    beside_threads: Run the problem of --beside with this number of threads
+    beside_place: Run it on CPUs that share this with those of the measured side: core (the other threads of its cores), cache (the last level),
+        socket, machine (another socket); any: the first of cache, socket, machine and core with enough CPUs
+    beside_runs: Mistrust a point if fewer runs than this end beside the timed runs of one of its starts
     repetitions: Time at least this many rounds in the first --starts starts; once --max-seconds are used up, three rounds per start
     starts: Start every provider at least this often; more follow until the verdict is decided or time is up (1: no more, and no verdict; `lathe ops
         diff` needs 6)

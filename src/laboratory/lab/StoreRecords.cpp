@@ -70,6 +70,8 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
     if (row.setting.layout != ActivationLayout::any)
       point.setting.layout = name(row.setting.layout);
     point.setting.schedule = measured.schedule;
+    point.setting.company = measured.company;
+    point.figures = measured.figures();
     if (!problem.operands.empty())
       point.setting.type = lathe::name(problem.operands.front().type);
     point.status = measured.status;
@@ -105,7 +107,7 @@ std::vector<store::TuningRecord> tuningOf(const OpsRow &row) {
     if (point.task.empty() || point.scheduleRun.empty() || !says)
       continue;
     store::TuningRecord &record = records.emplace_back();
-    record.task = point.task;
+    record.task = store::taskInCompany(point.task, point.company);
     record.schedule = point.scheduleRun;
     record.status = point.status;
     record.reason = point.reason;

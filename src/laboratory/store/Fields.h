@@ -163,9 +163,7 @@ inline bool isKnown(TuningVerdict verdict) { return verdict != TuningVerdict::op
 bool isKnown(const auto &value) { return !value.empty(); }
 
 template <class Enumeration>
-concept Named = std::is_enum_v<Enumeration> && requires(Enumeration e) {
-  name(e);
-};
+concept Named = std::is_enum_v<Enumeration> && requires(Enumeration e) { name(e); };
 
 nlohmann::json asJson(const nlohmann::json &value); // a null value becomes an object without members
 nlohmann::json asJson(const Company &company);      // an object without members for no company
