@@ -7,6 +7,7 @@
 #include "report/Correlation.h"
 #include "report/Diff.h"
 #include "report/Network.h"
+#include "report/PageColumns.h"
 #include "report/PageData.h"
 #include "report/ReportTesting.h"
 #include "report/ScheduleGains.h"
@@ -161,6 +162,12 @@ TEST_F(CompanyInStores, pagesHaveCellsOfItsOwn) {
   EXPECT_FALSE(document["settings"][0].contains("company"));
   EXPECT_EQ(document["settings"][1]["company"]["problem"], "relu x=64");
   EXPECT_NE(document["settings"][0]["text"], document["settings"][1]["text"]);
+  const nlohmann::json &partners = document["points"]["pairs"]["partners"];
+  EXPECT_EQ(partners, packed(std::vector<uint32_t>{1, 0})); // the slow-down is judged
+  together.setting.threads = 7;
+  together.measured = "2026-01-02T00:00:00.000000Z";
+  data.addPoint(together); // has no point alone
+  EXPECT_EQ(data.document()["points"]["pairs"]["partners"], packed(std::vector<uint32_t>{1, 0, 0}));
 }
 
 TEST(Company, slowDownsAreOverTheRowAloneOfTheSameExperiment) {
