@@ -1,5 +1,6 @@
 """`lathe ops bench --beside`: points alone and in company, and what tells them apart."""
 import csv
+import json
 import os
 import signal
 import sqlite3
@@ -8,6 +9,7 @@ import time
 import unittest
 
 from fixture import LATHE, Cli, main
+from report_store import Rows
 
 BENCH = ["ops", "bench", "conv2d", "ic16ih28oc16kh3ph1", "--provider", "lathe"]
 QUICK = ["--starts", "3", "--max-starts", "3", "--max-seconds", "0.3"]
@@ -76,12 +78,43 @@ class OpsCompany(Cli):
         self.lathe("store", "export", exported, "--format", "csv", *at)
         with open(exported) as file:
             self.assertEqual(sorted(line["company"][:6] for line in csv.DictReader(file)), ["", "", "beside", "beside"])
+        named = json.loads(self.lathe("store", "export", "-", "--format", "benchmark-json", "--experiment", second, *at).stdout)["benchmarks"]
+        self.assertEqual(len({entry["name"] for entry in named}), 3)
+        self.assertEqual(len({entry["name"] for entry in named if "beside" in entry["name"]}), 2)
+        # Documents of `ops bench --json` say it, too.
+        both = self.path("figures-of-bench.json")
+        with open(both, "w") as file:
+            json.dump(figures, file)
+        again = self.figures("ops", "diff", both, both)
+        self.assertEqual((len(again["points"]), again["only_before"] + again["only_after"]), (3, 0))
         archive = self.path("company.jsonl")
         self.lathe("store", "export", archive, *at)
         self.lathe("store", "import", archive, "--store", self.path("again.db"))
         again = self.figures("ops", "analyze", "--what", "company", "--store", self.path("again.db"))
         key = lambda one: one["company"]
         self.assertEqual(sorted(again["company"], key=key), sorted(matrix["company"], key=key))
+
+    def test_a_network_in_company_is_not_the_measured_one(self):
+        store = self.path("network.db")
+        at = ["--store", store]
+        self.lathe("verify", self.net)
+        self.lathe("bench", self.net, "--repetitions", "8", *at)
+        self.lathe("ops", "bench", "--from-model", self.net, "--provider", "lathe", "--starts", "1", "--max-seconds", "0.05", *at)
+        estimate = lambda: self.figures("ops", "analyze", "--what", "estimate", "--from-model", self.net, *at)["estimate"]
+        before = estimate()
+        rows = Rows(store)
+        company = json.dumps({"problem": "relu x=64", "provider": "lathe:auto", "threads": 1, "place": "cache", "least_runs": 3})
+        for alone in rows.db.execute("SELECT * FROM point WHERE status IN ('passed', 'mistrusted') ORDER BY id").fetchall():
+            key = f"in company {alone['setting']}"
+            known = rows.one("SELECT id FROM setting WHERE key = ?", key)
+            setting = known["id"] if known else rows.copy("setting", rows.one("SELECT * FROM setting WHERE id = ?", alone["setting"]), key=key, company=company)
+            together = rows.copy("point", alone, key=f"in company {alone['id']}", setting=setting, measured="2036-01-01T00:00:00.000000Z")
+            for sample in rows.db.execute("SELECT * FROM sample WHERE point = ?", (alone["id"],)).fetchall():
+                rows.copy("sample", sample, point=together, wall_ns=1)
+        rows.db.commit()
+        rows.db.close()
+        self.assertEqual(estimate(), before)
+        self.assertTrue(all("measured_ms" in one for one in before), before)
 
     @unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
     def test_too_few_runs_beside_are_mistrusted(self):

@@ -63,7 +63,8 @@ class Report(ReportCase):
         with open(os.path.join(folder, "company.svg"), encoding="utf-8") as file:
             plot = file.read()
         self.assertIn(">2.000×", plot)
-        self.assertIn("relu x=64 (1 thread, same cache)", plot)
+        self.assertIn(">relu x=64<", plot)
+        self.assertIn("beside (1 thread, same cache)", plot)
         self.assertNotIn("NaN", plot)
 
     def test_plots_are_svg_files(self):

@@ -509,7 +509,7 @@ TEST(OpsLabInCompany, takesTurnsWithTheSameColumnAlone) {
   EXPECT_EQ(points[2].figures.at("companion_runs"), 36);
   EXPECT_GT(points[2].figures.at("companion_rate"), 0);
   auto document = toJson(row);
-  EXPECT_EQ(document["slow_downs"][0]["slower"], true);
+  EXPECT_EQ(document["slow_downs"][0]["verdict"], "slower");
   EXPECT_EQ(document["points"][2]["company"]["problem"], row.points[2].company.problem);
   EXPECT_FALSE(document["points"][0].contains("company"));
 }

@@ -69,9 +69,8 @@ json toJson(const OpsRow &row) {
   json slowDowns = json::array();
   for (auto &one : row.slowDowns) {
     json entry = {{"together", one.together}, {"alone", one.alone}, {"decided_after_starts", one.decidedAfter}};
-    entry.update(toJson(one.ratio));
-    entry["slower"] = one.verdict == Verdict::faster; // the column alone is faster
-    entry["ambiguous_because"] = ambiguityOf(one, disturbed);
+    entry.update(toJson(static_cast<const JudgedRatio &>(one), disturbed));
+    entry["verdict"] = name(turned(one.verdict)); // on the column in company
     slowDowns.push_back(std::move(entry));
   }
   const Problem &problem = row.listed.problem;

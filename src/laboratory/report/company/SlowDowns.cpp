@@ -18,10 +18,7 @@ static std::string pairKey(const Row &row) {
 /// Judges time in company / time alone; the verdict is about the work in company.
 static lab::JudgedRatio judgedInCompany(const Row &together, const Row &alone) {
   lab::JudgedRatio judged = judgeTimes(together, alone);
-  if (judged.verdict == lab::Verdict::faster) // the denominator is faster
-    judged.verdict = lab::Verdict::slower;
-  else if (judged.verdict == lab::Verdict::slower)
-    judged.verdict = lab::Verdict::faster;
+  judged.verdict = lab::turned(judged.verdict); // the denominator is what runs alone
   return judged;
 }
 

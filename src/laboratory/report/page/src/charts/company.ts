@@ -11,8 +11,11 @@ export function company(data: Dataset, matrix: CompanyMatrix, look: Look): Plot 
     room = Math.min(look.width * 0.4, 12 + Math.max(...matrix.problems.map((text) => textWidth(text)))),
     height = matrix.problems.length * cellHeight,
     left = room + 30,
-    wide = Math.min(260, (look.width - left - 20) / matrix.companies.length),
-    names = matrix.companies.map((text) => fit(text, wide - 12));
+    wide = Math.min(260, (look.width - left - 20) / matrix.companies.length);
+  // What all companies have in common stands once, below the axis.
+  const ends = matrix.companies.map((text) => text.slice(text.lastIndexOf(" ("))),
+    common = new Set(ends).size === 1 ? ends[0] : "",
+    names = matrix.companies.map((text) => fit(common ? text.slice(0, -common.length) : text, wide - 12));
   const items = matrix.cells.flatMap((row, y) =>
     row.flatMap((cell, x) => (cell ? [{ value: [x, y, Math.log2(cell.judged.ratio)], cell }] : [])),
   );
@@ -22,7 +25,7 @@ export function company(data: Dataset, matrix: CompanyMatrix, look: Look): Plot 
     xAxis: axis(look, {
       type: "category",
       data: names,
-      name: "beside",
+      name: `beside${common}`,
       nameGap: 30,
       axisLabel: { color: ink.text, interval: 0 },
       splitLine: { show: false },
