@@ -10,12 +10,13 @@ from lathe.verbs._process import Pairs, Path, Progress, Texts, execute
 def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = None, *, suite: Texts | None = None, problems: str | None = None,
           from_model: str | None = None, provider: str | None = None, threads: str | None = None, type: str | None = None, batch: str | None = None,
           cache: str | None = None, layout: str | None = None, schedule: str | None = None, epilogue: str | None = None, beside: Texts | None = None,
-          beside_threads: int | None = None, beside_place: str | None = None, beside_runs: int | None = None, repetitions: int | None = None,
-          starts: int | None = None, max_starts: int | None = None, max_seconds: float | None = None, max_minutes: float | None = None,
-          timeout: float | None = None, memory_limit: str | int | None = None, seed: int | None = None, check_only: bool | None = None,
-          list: bool | None = None, dry_run: bool | None = None, via: str | None = None, via_directory: Path | None = None, fresh: bool | None = None,
-          log: Path | None = None, store: Path | None = None, no_store: bool | None = None, tag: Texts | None = None, note: str | None = None,
-          name: str | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Result:
+          beside_threads: int | None = None, beside_place: Literal["core", "cache", "socket", "machine", "any"] | None = None,
+          beside_runs: int | None = None, repetitions: int | None = None, starts: int | None = None, max_starts: int | None = None,
+          max_seconds: float | None = None, max_minutes: float | None = None, timeout: float | None = None, memory_limit: str | int | None = None,
+          seed: int | None = None, check_only: bool | None = None, list: bool | None = None, dry_run: bool | None = None, via: str | None = None,
+          via_directory: Path | None = None, fresh: bool | None = None, log: Path | None = None, store: Path | None = None,
+          no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None, quiet: bool | None = None,
+          wide: bool | None = None, progress: Progress | None = None) -> results.Result:
     """Time libraries on single operators side by side. Every output is first checked against the reference;
     a wrong output gets no time. Each provider chooses the layout of its activations and packs its weights before
     the timing (variant `plain`: row-major activations). The first provider is ours: a ratio is a peer's best time

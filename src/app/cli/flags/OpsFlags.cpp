@@ -114,7 +114,7 @@ void OpsFlags::addCompany(Options &options) {
                   "Run it on CPUs that share this with those of the measured side: core (the other threads of its "
                   "cores), cache (the last level), socket, machine (another socket); any: the first of cache, socket, "
                   "machine and core with enough CPUs")
-      ->check(offers(places))
+      ->check(CLI::IsMember(places))
       ->capture_default_str();
   options
       .add_option("--beside-runs", besideRuns,

@@ -31,6 +31,7 @@ class OpsCompany(Cli):
         self.error(*BENCH, "--beside", "ic8ih7oc8kh1", "--beside", "conv2d:ic8ih7oc8kh1", says="--beside conv2d:ic8ih7oc8kh1: is given twice")
         self.error(*BENCH, "--beside", "relu:x=64", "--via", "sh -c", says="--beside relu:x=64: .*--via are not known")
         self.error(*BENCH, "--beside", "relu:x=64", "--beside-threads", "1000", says="--beside: 1 and 1000 threads beside each other need as many CPUs")
+        self.error(*BENCH, "--beside", "relu:x=64", "--beside-place", "moon", says="--beside-place: moon not in {core,cache,socket,machine,any}")
         done = self.on_one_cpu(*BENCH, "--beside", "relu:x=64")
         self.assertEqual(done.returncode, 2)
         self.assertIn("need as many CPUs, this process may use 1", done.stderr)

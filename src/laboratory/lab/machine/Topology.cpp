@@ -111,9 +111,8 @@ Outcome<CpusOfBoth> cpusOfBoth(const std::vector<LogicalCpu> &cpus, int measured
       both.beside.push_back(beside[size_t(i)].number);
     return both;
   }
-  return NotApplicable{fmt::format("beside {} threads of the measured side this machine has CPUs as follows: {}; "
-                                   "expected {}",
-                                   measuredThreads, found, besideThreads)};
+  return NotApplicable{
+      fmt::format("too few CPUs beside those of the measured side: {}; expected {}", found, besideThreads)};
 }
 
 BoundToCpus::BoundToCpus(const std::vector<int> &cpus) {
