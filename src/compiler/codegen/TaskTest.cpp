@@ -91,7 +91,7 @@ TEST_F(Task, hasPartsThatCanBeReadAgain) {
   for (const std::string &text :
        {std::string(), std::string("task/1") + plain.substr(6), std::string("task/2 | conv"),
         std::string("task/2 | conv | 99999999999 threads | x"), std::string("task/2 | conv | 02 threads | x"),
-        std::string("autotvm/0.2 | conv2d | 1 thread | llvm")})
+        std::string("autotvm/0.2 | conv2d | 1 thread | llvm"), plain + " | beside relu x=64 by lathe:auto on 1 thread"})
     EXPECT_FALSE(partsOfTask(text)) << text;
 }
 

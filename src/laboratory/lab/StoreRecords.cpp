@@ -83,6 +83,8 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
       point.setting.layout = name(row.setting.layout);
     point.setting.schedule = measured.schedule;
     setResources(point, row.setting.resources.text(), row.held);
+    point.setting.company = measured.company;
+    point.figures = measured.figures();
     if (!problem.operands.empty())
       point.setting.type = lathe::name(problem.operands.front().type);
     point.status = measured.status;
@@ -119,7 +121,7 @@ std::vector<store::TuningRecord> tuningOf(const OpsRow &row) {
     if (point.task.empty() || point.scheduleRun.empty() || !says)
       continue;
     store::TuningRecord &record = records.emplace_back();
-    record.task = point.task;
+    record.task = store::taskInCompany(point.task, point.company);
     record.schedule = point.scheduleRun;
     record.status = point.status;
     record.reason = point.reason;

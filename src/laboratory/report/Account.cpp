@@ -58,7 +58,7 @@ std::optional<Profile> lastProfile(store::Store &store, const std::string &model
   std::optional<store::Point> whole;
   store.points(filter, true, [&](const store::Point &point) {
     bool fits = point.problem.text.starts_with(model) && point.setting.threads == threads && point.setting.batch <= 1 &&
-                !point.setting.extra.contains("until") && !point.rounds.empty();
+                point.setting.company.empty() && !point.setting.extra.contains("until") && !point.rounds.empty();
     if (fits && (!whole || whole->measured <= point.measured))
       whole = point;
   });
@@ -217,7 +217,7 @@ std::vector<Account> accounts(const std::vector<Row> &rows, const std::vector<Pa
   for (const Row &row : rows) {
     // Profiles and times of networks are those of the whole machine.
     bool limited = !lab::resourcesText(row.setting).empty();
-    if (!row.counts() || !row.shape || !row.verifiedHere() || row.provider != provider || limited)
+    if (!row.counts() || !row.shape || !row.verifiedHere() || row.provider != provider || limited || row.inCompany())
       continue;
     Row bare = row;
     bare.setting.type.clear();

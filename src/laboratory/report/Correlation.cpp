@@ -113,8 +113,8 @@ std::vector<Correlation> correlations(const std::vector<Row> &rows) {
     std::string context = fmt::format("{}, {} by {}", name(row.kind), row.op, columnOf(row));
     if (row.setting.cache == store::CacheState::cold)
       context += ", cold";
-    if (!row.platformName.empty())
-      context += ", " + row.platformName;
+    for (const std::string &part : {row.setting.company.str(), row.platformName})
+      context += part.empty() ? "" : ", " + part;
     groups[context].push_back(&row);
   }
   std::vector<Correlation> result;

@@ -24,7 +24,8 @@ struct Group {
 std::map<std::string, Group> groupsOf(const std::vector<Row> &rows) {
   std::map<std::string, Group> groups;
   for (const Row &row : rows) {
-    if (!row.counts() || !row.shape || !row.verifiedHere()) // the sum for a network includes only verified results
+    // The sum for a network includes only verified results, and no operator runs in company in a network.
+    if (!row.counts() || !row.shape || !row.verifiedHere() || row.inCompany())
       continue;
     Row untyped = row;
     untyped.setting.type.clear();

@@ -116,6 +116,8 @@ struct PagePoint {
   bool counts = false;            // Row::counts
   bool isCurrent = true;          // false: the point was measured again later, so the page hides it at first
   bool inSweep = false;           // the point is from `lathe sweep`, whose points are compared with the first point
+  bool inCompany = false;         // something ran beside the point, which is compared with the same point alone
+  std::array<uint32_t, 3> alone;  // experiment, problem and setting without company
 };
 
 class PagePairs {
@@ -125,7 +127,8 @@ public:
 
   /// Judges all pairs of a group of few points, and in a larger one each pair of a point and a point that may be its
   /// baseline: the fastest one of a column, and of a column with a schedule where the group has few of them. The points of
-  /// a sweep are compared with the first one, too. `startsOf` returns the times of a point.
+  /// a sweep are compared with the first one, too, and points in company with the same point alone in their experiment.
+  /// `startsOf` returns the times of a point.
   ///
   /// {"partners": for each point the number of its pairs with later points, "others": these later points, "judged": by
   /// statistic the columns verdicts, ratios, lows and highs with a row for each pair (Judgement in PagePairs.cpp)}

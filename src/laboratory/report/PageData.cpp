@@ -38,9 +38,10 @@ struct FieldColumns {
 };
 
 struct PageData::Columns {
-  /// Indices of a setting, of the same setting without its schedule among all settings in use, and of its text.
+  /// Indices of a setting, of the same setting without its schedule and without its company among all settings in use,
+  /// and of its text.
   struct SettingPlace {
-    uint32_t index = 0, withoutSchedule = 0, text = 0;
+    uint32_t index = 0, withoutSchedule = 0, withoutCompany = 0, text = 0;
   };
   /// The last measurement of a key: indices of the point and of the text of its time.
   struct Last {
@@ -66,7 +67,7 @@ struct PageData::Columns {
   // The keys of problems and settings are hashes of documents; these texts are cheaper to make.
   KeyMap<std::string, uint32_t> problemPlaces;     // by operator and text
   KeyMap<std::string, SettingPlace> settingPlaces; // by plainText
-  Dictionary<> bareSettings, settingTexts;         // without schedule
+  Dictionary<> bareSettings, settingTexts;         // without schedule or company
   KeyMap<std::array<uint32_t, 4>, uint32_t> cells; // by the parts of cellOf
   KeyMap<std::array<uint32_t, 4>, Last> last;      // by the parts of keyOf
 
@@ -184,8 +185,8 @@ uint32_t PageData::Columns::problemOf(const store::Point &point, const Row &row)
 
 /// A text with all fields of a setting; equal settings have equal texts.
 static std::string plainText(const store::Setting &setting) {
-  return fmt::format("{} {} {}\n{}\n{}\n{}\n{}", setting.threads, setting.batch, int(setting.cache), setting.type,
-                     setting.layout, setting.schedule,
+  return fmt::format("{} {} {}\n{}\n{}\n{}\n{}\n{}", setting.threads, setting.batch, int(setting.cache), setting.type,
+                     setting.layout, setting.schedule, setting.company.str(),
                      setting.extra.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
@@ -193,8 +194,9 @@ PageData::Columns::SettingPlace PageData::Columns::settingOf(const store::Settin
   auto [place, isNew] = settingPlaces.try_emplace(plainText(setting));
   if (!isNew)
     return place->second;
-  store::Setting bare = setting;
+  store::Setting bare = setting, alone = setting;
   bare.schedule.clear();
+  alone.company = {};
   std::string text = settingText(setting);
   place->second = {settings.index(setting.key(),
                                   [&] {
@@ -202,7 +204,7 @@ PageData::Columns::SettingPlace PageData::Columns::settingOf(const store::Settin
                                     document["text"] = text;
                                     return document;
                                   }),
-                   bareSettings.index(bare.key()), settingTexts.index(text)};
+                   bareSettings.index(bare.key()), bareSettings.index(alone.key()), settingTexts.index(text)};
   return place->second;
 }
 
@@ -245,7 +247,9 @@ void PageData::addPoint(const store::Point &point) {
                             .scheduledColumn = scheduledColumnOf(row),
                             .sameAs = row.status == store::PointStatus::sameAs ? row.reason : "",
                             .counts = row.counts() && row.op != "kernel", // kernels are compared with nothing
-                            .inSweep = inSweep});
+                            .inSweep = inSweep,
+                            .inCompany = row.inCompany(),
+                            .alone = {*experiment, place.problem, place.setting.withoutCompany}});
   c.addPlace(row, place);
 }
 

@@ -117,7 +117,8 @@ json PagePairs::document(const std::function<lab::Starts(size_t)> &startsOf) con
     std::set<std::string> named;
   };
   std::map<std::array<uint32_t, 3>, Group> groups;
-  std::map<std::string, Group> sweeps; // by experiment
+  std::map<std::string, Group> sweeps;                                                    // by experiment
+  std::map<std::pair<std::array<uint32_t, 3>, std::array<uint32_t, 3>>, Group> companies; // by `alone` and column
   for (uint32_t i = 0; i < points.size(); ++i) {
     const PagePoint &point = points[i];
     Group &group = groups[point.group];
@@ -128,9 +129,16 @@ json PagePairs::document(const std::function<lab::Starts(size_t)> &startsOf) con
     group.members.push_back(i);
     if (point.inSweep)
       sweeps[point.timing.experiment].members.push_back(i);
+    if (point.inCompany)
+      companies[{point.alone, point.column}].members.push_back(i);
   }
+  for (uint32_t i = 0; i < points.size(); ++i)
+    if (auto found = companies.find({points[i].alone, points[i].column});
+        found != companies.end() && points[i].counts && !points[i].inCompany)
+      found->second.members.insert(found->second.members.begin(), i);
+  std::erase_if(companies, [&](auto &entry) { return points[entry.second.members.front()].inCompany; });
   Judged judged;
-  auto judgeGroup = [&](Group &group, bool isSweep) {
+  auto judgeGroup = [&](Group &group, bool withFirst) {
     const std::vector<uint32_t> &members = group.members;
     if (members.size() < 2)
       return;
@@ -139,20 +147,25 @@ json PagePairs::document(const std::function<lab::Starts(size_t)> &startsOf) con
       sides.push_back(lab::timesBy(startsOf(point), statistics));
     Pairs pairs;
     group.named.insert(baseline.substr(0, baseline.rfind('@')));
-    if (!isSweep)
+    if (!withFirst)
       pairs = pairsOf(members, group.named, sides);
     else
       for (uint32_t member = 1; member < members.size(); ++member)
         pairs.emplace(0, member);
-    for (auto [first, second] : pairs)
+    for (auto [first, second] : pairs) {
+      if (members[first] > members[second])
+        std::swap(first, second);
       if (auto [place, isNew] = judged.try_emplace({members[first], members[second]}); isNew)
         for (size_t i = 0; i < std::size(statistics); ++i)
           place->second[i] =
               judge(points[members[first]].timing, sides[first][i], points[members[second]].timing, sides[second][i]);
+    }
   };
   for (auto &[key, group] : groups)
     judgeGroup(group, false);
   for (auto &[key, group] : sweeps)
+    judgeGroup(group, true);
+  for (auto &[key, group] : companies)
     judgeGroup(group, true);
   return columnsOf(judged, points.size());
 }

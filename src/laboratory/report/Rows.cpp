@@ -6,6 +6,7 @@
 #include "report/PlatformNames.h"
 #include "report/RowMaker.h"
 #include "store/Archive.h"
+#include "store/Fields.h"
 #include "support/JsonError.h"
 #include "support/Text.h"
 
@@ -82,6 +83,7 @@ static std::vector<store::Point> pointsOfResult(const json &row, const std::stri
     if (std::string layout = row.value("layout", "any"); layout != "any")
       point.setting.layout = layout;
     point.setting.schedule = result.value("schedule", "");
+    store::read(result.value("company", json::object()), "company", point.setting.company);
     if (!problem.operands.empty())
       point.setting.type = lathe::name(problem.operands.front().type);
     lab::setResources(point, row.value("resources", ""), row.value("held", point.held));
@@ -197,6 +199,8 @@ std::string settingText(const store::Setting &setting) {
     for (auto &[word, value] : setting.extra.items())
       if (value != "" && !value.is_null())
         text += fmt::format(", {} {}", word, value.is_string() ? value.get<std::string>() : value.dump());
+  if (!setting.company.empty())
+    text += ", " + setting.company.str();
   return text.empty() ? text : text.substr(2);
 }
 

@@ -48,6 +48,8 @@ struct Row : Timing {
 
   /// True if Lathe checked the outputs of the point. False for points of other programs; their columns say so.
   bool verifiedHere() const { return status != store::PointStatus::notVerified; }
+  /// True if something ran beside the measured work (store::Company).
+  bool inCompany() const { return !setting.company.empty(); }
   /// True if the row has a time and either passed or is not verified here. Only such rows are compared. Rows that are
   /// not verified here are in separate cells, because their experiments are `imported`.
   bool counts() const { return (status == store::PointStatus::passed || !verifiedHere()) && median > 0; }

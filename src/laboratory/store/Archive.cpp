@@ -17,6 +17,7 @@ namespace {
 struct Tally {
   Store::Counts counts;
   int64_t labels = 0;
+  bool company = false; // a point has company
   ContentHasher hasher;
 
   void add(const std::string &line, const Record &record) {
@@ -29,10 +30,13 @@ struct Tally {
     if (auto *point = std::get_if<Point>(&record)) {
       ++counts.points;
       counts.samples += int64_t(point->sampleCount());
+      company |= !point->setting.company.empty();
     }
   }
   json manifest() const {
-    json manifest = {{"format", labels ? archiveFormat : formatOfTasks},
+    json manifest = {{"format", company  ? archiveFormat
+                                : labels ? formatOfLabels
+                                         : formatOfTasks},
                      {"platforms", counts.platforms},
                      {"experiments", counts.experiments},
                      {"points", counts.points},

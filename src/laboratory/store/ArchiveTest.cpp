@@ -299,7 +299,7 @@ TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
     EXPECT_NE(at, bytes.npos) << from;
     return broken(bytes.replace(at, from.size(), to));
   };
-  EXPECT_THAT(replaced("\"format\":2", "\"format\":4"), HasSubstr("has format 4, this lathe knows formats up to 3"));
+  EXPECT_THAT(replaced("\"format\":2", "\"format\":5"), HasSubstr("has format 5, this lathe knows formats up to 4"));
   EXPECT_THAT(replaced("\"status\":\"passed\"", "\"status\":\"splendid\""),
               HasSubstr("no status is called 'splendid'"));
   EXPECT_THAT(replaced("\"threads\":1", "\"threads\":1.5"), HasSubstr("threads is 1.5, expected an integer"));

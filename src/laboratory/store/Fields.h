@@ -69,6 +69,14 @@ void visitFields(IsRecord<Problem> auto &p, auto &&visit) {
   visit("detail", p.detail);
 }
 
+void visitFields(IsRecord<Company> auto &c, auto &&visit) {
+  visit("problem", c.problem);
+  visit("provider", c.provider);
+  visit("threads", c.threads, 1);
+  visit("place", c.place);
+  visit("least_runs", c.leastRuns);
+}
+
 void visitFields(IsRecord<Setting> auto &s, auto &&visit) {
   visit("threads", s.threads, 1);
   visit("batch", s.batch);
@@ -77,6 +85,7 @@ void visitFields(IsRecord<Setting> auto &s, auto &&visit) {
   visit("schedule", s.schedule);
   visit("cache", s.cache);
   visit("extra", s.extra);
+  visit.known("company", s.company);
 }
 
 /// The hardware counters of a sample, in the order in which they are written.
@@ -158,6 +167,7 @@ template <class Enumeration>
 concept Named = std::is_enum_v<Enumeration> && requires(Enumeration e) { name(e); };
 
 nlohmann::json asJson(const nlohmann::json &value); // a null value becomes an object without members
+nlohmann::json asJson(const Company &company);      // an object without members for no company
 nlohmann::json asJson(const std::vector<CacheLevel> &caches);
 nlohmann::json asJson(const std::vector<TuningOutcome> &outcomes);
 nlohmann::json asJson(const std::optional<double> &value);
@@ -172,6 +182,7 @@ inline void read(std::string_view text, CacheState &value) { value = cacheState(
 inline void read(std::string_view text, TuningVerdict &value) { value = tuningVerdict(text); }
 void read(const nlohmann::json &from, const char *key, int &value, int least);
 void read(const nlohmann::json &from, const char *key, int64_t &value); // throws Error for a negative number
+void read(const nlohmann::json &from, const char *key, Company &company);
 void read(const nlohmann::json &from, const char *key, std::vector<CacheLevel> &caches);
 void read(const nlohmann::json &from, const char *key, std::vector<TuningOutcome> &outcomes);
 void read(const nlohmann::json &from, const char *key, std::vector<size_t> &starts);

@@ -72,6 +72,16 @@ std::string Experiment::identity() const {
 
 std::string Problem::key() const { return documentKey(json::array({op, text})); }
 
+std::string Company::str() const {
+  return empty() ? ""
+                 : fmt::format("beside {} by {} on {} thread{}, same {}, at least {} runs a start", problem, provider,
+                               threads, threads == 1 ? "" : "s", place, leastRuns);
+}
+
+std::string taskInCompany(const std::string &task, const Company &company) {
+  return company.empty() ? task : task + " | " + company.str();
+}
+
 std::string Setting::key() const { return documentKey(toJson(*this)); }
 
 std::string Point::key() const {

@@ -129,6 +129,18 @@ struct Problem {
   std::string key() const;    // hash of the operator and the text of the problem
 };
 
+/// What runs without end beside the measured work, on other processors. Empty: the measured work runs alone.
+struct Company {
+  std::string problem;  // canonical text of the problem that runs beside; "": nothing runs beside
+  std::string provider; // provider with its variant, and its schedule if one was requested: "lathe:auto"
+  int threads = 1;
+  std::string place; // which hardware the threads of both sides share: "core", "cache", "socket" or "machine"
+  int leastRuns = 0; // runs that must end within the timed runs of every start; with fewer the point is mistrusted
+  bool empty() const { return problem.empty(); }
+  /// All fields as text, which differs for different company: "beside relu x=64 by lathe:auto on 1 thread, ...".
+  std::string str() const;
+};
+
 struct Setting {
   int threads = 1;
   int64_t batch = 0;                // batch size; 0: the batch of the problem
@@ -136,6 +148,7 @@ struct Setting {
   std::string schedule;             // schedule of the kernel; "": the provider's own choice
   CacheState cache = CacheState::hot;
   nlohmann::json extra = {}; // further settings of the provider, a JSON object
+  Company company = {};      // part of the key, except for work that runs alone
   std::string key() const;
 };
 
@@ -183,6 +196,10 @@ struct TuningTask {
   std::string family; // kernel family; "" if unknown
   std::string kernel; // text of a module with the kernel function at kernels level, without weights; "" if unknown
 };
+
+/// The text of the task of a kernel that runs in company. Records of the kernel in company therefore have other keys
+/// than records of the kernel alone. Without company the text of the task itself.
+std::string taskInCompany(const std::string &task, const Company &company);
 
 /// The result of comparing a schedule with the default schedule of its task in turns.
 enum class TuningVerdict {

@@ -100,6 +100,8 @@ bool isKnown(const std::optional<double> &value) { return value && std::isfinite
 
 json asJson(const json &value) { return value.is_null() ? json::object() : value; }
 
+json asJson(const Company &company) { return company.empty() ? json::object() : written(company); }
+
 json asJson(const std::vector<CacheLevel> &caches) {
   json list = json::array();
   for (const CacheLevel &cache : caches)
@@ -119,6 +121,14 @@ void read(const json &from, const char *key, int &value, int least) {
 void read(const json &from, const char *key, int64_t &value) {
   value = integerOf(from, key);
   require(value >= 0, "{} is {}, expected 0 or more", key, value);
+}
+
+void read(const json &from, const char *key, Company &company) {
+  require(from.is_object(), "{} is {}, expected an object", key, from.type_name());
+  if (from.empty())
+    return;
+  visitFields(company, Reader{from});
+  require(!company.empty(), "{}: expected the text of a problem, got \"\"", key);
 }
 
 void read(const json &from, const char *key, std::vector<CacheLevel> &caches) {

@@ -215,9 +215,11 @@ CREATE TABLE label (
 ) STRICT;
 )";
 
-// The limits that were requested are in the setting's `extra`.
+// The limits that were requested are in the setting's `extra`. Times beside other work are not those of work that runs
+// alone.
 static constexpr const char *version11 = R"(
 ALTER TABLE point ADD COLUMN held TEXT NOT NULL DEFAULT '{}'; -- JSON, an object: resources as read back
+ALTER TABLE setting ADD COLUMN company TEXT NOT NULL DEFAULT '{}'; -- JSON, an object: what runs beside; {} for nothing
 )";
 
 static constexpr const char *steps[] = {version1, version2, version3, version4,  version5, version6,

@@ -193,6 +193,9 @@ TEST_F(StoreTest, knowsWhatTheSameCommandHasMeasured) {
   other.setting.cache = CacheState::cold;
   EXPECT_FALSE(store.measured(identity, other));
   other = asked;
+  other.setting.company = someCompany();
+  EXPECT_FALSE(store.measured(identity, other));
+  other = asked;
   other.problem.op = "deconv2d";
   EXPECT_FALSE(store.measured(identity, other));
   // Each of these changes makes another experiment.

@@ -113,6 +113,8 @@ inline Point somePoint(const std::string &experiment, int number, size_t rounds 
   return point;
 }
 
+inline Company someCompany() { return {"relu x=64", "lathe:auto", 1, "cache", 3}; }
+
 inline TuningTask someTask(int number = 0) {
   return {
       fmt::format("task/2 | conv ic{} | 1 thread | znver5", number), "contraction",

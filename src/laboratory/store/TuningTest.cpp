@@ -243,6 +243,7 @@ TEST_F(TuningTest, olderTextsOfSchedulesMerge) {
     // text.
     Database &old = store.connection();
     old.execute("DROP TABLE label; ALTER TABLE tuning DROP COLUMN outcomes; ALTER TABLE point DROP COLUMN held;\n"
+                "ALTER TABLE setting DROP COLUMN company;\n"
                 "PRAGMA user_version = 8");
     old.execute("UPDATE tuning SET schedule = 'direct/1 oc=2 px=14 type=f32', verdict = 'no_gain' WHERE id = 1");
     old.execute(

@@ -89,7 +89,7 @@ nlohmann::json describe(CLI::App &app) {
 }
 
 CLI::Option *repeatable(CLI::Option *option) {
-  return option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 } // namespace lathe::cli

@@ -14,6 +14,7 @@ struct OpsFlags : OpsOptions {
 private:
   void addProblems(Options &options);
   void addSettings(Options &options); // the settings over which rows vary, and the epilogue
+  void addCompany(Options &options);  // what runs beside the measured problems
   void addEffort(Options &options);   // repetitions, and limits of time and memory
 };
 

@@ -26,7 +26,7 @@ class OpsAnalyze(Cli):
         points = [self.figures("store", "show", e["uuid"], *at)["points"] for e in kept]
 
         found = self.figures("ops", "analyze", "--baseline", "lathe:plain", "--from-model", self.net, *at)
-        self.assertEqual(set(found["not_applicable"]), {"failed", "schedules", "account"})  # nothing failed, no profile yet
+        self.assertEqual(set(found["not_applicable"]), {"failed", "schedules", "account", "company"})  # nothing failed, no profile yet
         needed = f"needs `lathe profile {self.net}`, `lathe bench {self.net}` and `lathe ops bench --from-model {self.net}`"
         self.assertEqual(found["not_applicable"]["account"], needed)
         last = {(p["problem"], p["variant"]): p for p in points[1]}  # of the same points twice the last ones count

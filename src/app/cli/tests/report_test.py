@@ -1,8 +1,10 @@
 """`lathe report`: a page in one file with the data of the store, and plots as SVG files."""
+import json
 import os
+import shutil
 
 from fixture import main
-from report_store import HOSTILE, ReportCase, document_of
+from report_store import HOSTILE, ReportCase, Rows, document_of
 
 
 class Report(ReportCase):
@@ -38,6 +40,32 @@ class Report(ReportCase):
         self.assertIn("Apache License", page)  # the notices of what is bundled
         self.assertEqual(document_of(page)["points"], document["points"])
         self.assertIn(HOSTILE, [problem["text"] for problem in document["problems"]])
+
+    def test_company_is_a_matrix(self):
+        self.measured()
+        store = shutil.copy(self.store, self.path("company.db"))
+        rows = Rows(store)
+        alone = rows.one("SELECT * FROM point WHERE status = 'passed' AND starts <> '[]' AND problem IN (SELECT id FROM problem WHERE operator = 'conv') ORDER BY id DESC")
+        company = {"problem": "relu x=64", "provider": "lathe:auto", "threads": 1, "place": "cache", "least_runs": 3}
+        setting = rows.copy("setting", rows.one("SELECT * FROM setting WHERE id = ?", alone["setting"]), key="in company", company=json.dumps(company))
+        together = rows.copy("point", alone, key="in company", setting=setting, figures='{"companion_runs": 40, "companion_rate": 12345}')
+        for sample in rows.db.execute("SELECT * FROM sample WHERE point = ?", (alone["id"],)).fetchall():
+            rows.copy("sample", sample, point=together, wall_ns=2 * sample["wall_ns"])
+        rows.db.commit()
+        rows.db.close()
+        page = self.path("company.html")
+        self.lathe("report", "--store", store, "-o", page)
+        with open(page, encoding="utf-8") as file:
+            document = document_of(file.read())
+        self.assertEqual([setting["company"] for setting in document["settings"] if "company" in setting], [company])
+        folder = self.path("company")
+        self.lathe("report", "--store", store, "--svg", folder)
+        with open(os.path.join(folder, "company.svg"), encoding="utf-8") as file:
+            plot = file.read()
+        self.assertIn(">2.000×", plot)
+        self.assertIn(">relu x=64<", plot)
+        self.assertIn("beside (1 thread, same cache)", plot)
+        self.assertNotIn("NaN", plot)
 
     def test_plots_are_svg_files(self):
         self.measured()

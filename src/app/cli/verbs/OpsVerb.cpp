@@ -35,6 +35,7 @@ int opsBench(const Arguments &arguments) {
       "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --layout any,row,blocked --schedule 'default,records'\n"
       "  lathe ops bench softmax 128x1000 12x128x128 --provider all\n"
       "  lathe ops bench --from-model resnet50.onnx --provider lathe,onnxruntime\n"
+      "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --provider lathe --beside fc:mb1ic2048oc1000\n"
       "  lathe ops bench gemm m{64..1024*2}n1024k1024 --via \"ssh board\" --via-directory /opt/lathe/bin\n");
   flags.add(options);
   addRecord(options, flags.record);

@@ -15,7 +15,7 @@ using report::Row;
 struct Given {
   const AnalyzeJob &job;
   store::Store &store;
-  const std::vector<Row> &rows;
+  const std::vector<Row> &rows, &inCompany;
   const AnalyzedNetwork &network;
 };
 
@@ -88,10 +88,14 @@ Finding turning(const Given &given) {
                "no curve: two numbers of threads, or three sizes of otherwise equal problems");
 }
 
+Finding company(const Given &given) {
+  return found(report::slowDowns(given.inCompany), "nothing was measured in company (lathe ops bench --beside)");
+}
+
 constexpr std::pair<const char *, Finding (*)(const Given &given)> analyses[] = {
     {"roofline", roofline},   {"counters", counters},       {"speedup", speedup},   {"best", best},
     {"schedules", schedules}, {"failed", failed},           {"estimate", estimate}, {"account", account},
-    {"table", table},         {"correlation", correlation}, {"turning", turning}};
+    {"table", table},         {"correlation", correlation}, {"turning", turning},   {"company", company}};
 
 } // namespace
 
@@ -111,16 +115,18 @@ Analyzed analyze(const AnalyzeJob &job, store::Store &store, store::Filter filte
   if (const lab::ProblemSyntax *syntax = lab::findSyntax(filter.op)) // points have the dialect's name
     filter.op = lab::parseProblem(filter.op, syntax->form).op;
   Analyzed result;
-  result.rows = report::latest(report::rowsOf(store, filter));
+  std::vector<Row> rows = report::rowsOf(store, filter);
   if (!job.threads.empty())
-    std::erase_if(result.rows, [&](const Row &row) {
+    std::erase_if(rows, [&](const Row &row) {
       return std::find(job.threads.begin(), job.threads.end(), row.setting.threads) == job.threads.end();
     });
+  result.inCompany = report::withCompany(rows);
+  result.rows = report::latest(std::move(rows));
   require(!result.rows.empty(), "{}: has no points that match the flags", store.path());
   AnalyzedNetwork network = networkOf(job.network, filter.op, job.measuredMs * 1e-3);
   for (auto [name, analysis] : analyses)
     if (job.wants(name)) {
-      result.findings.push_back(analysis({job, store, result.rows, network}));
+      result.findings.push_back(analysis({job, store, result.rows, result.inCompany, network}));
       result.findings.back().name = name;
     }
   return result;

@@ -11,6 +11,7 @@
 #include "report/ScheduleGains.h"
 #include "report/Speedup.h"
 #include "report/TurningPoint.h"
+#include "report/company/SlowDowns.h"
 
 #include <variant>
 
@@ -35,12 +36,13 @@ struct Finding {
   std::variant<std::vector<report::RooflineShare>, std::vector<report::Counted>, report::Speedups,
                std::vector<report::Best>, report::ScheduleGains, std::vector<const report::Row *>,
                std::vector<report::Estimate>, std::vector<report::Account>, std::vector<report::ConvTable>,
-               std::vector<report::Correlation>, std::vector<report::Turning>>
+               std::vector<report::Correlation>, std::vector<report::Turning>, std::vector<report::SlowDown>>
       figures;
 };
 
 struct Analyzed {
-  std::vector<report::Row> rows; // findings point to them
+  std::vector<report::Row> rows;      // findings point to them
+  std::vector<report::Row> inCompany; // report::withCompany
   std::vector<Finding> findings;
 };
 

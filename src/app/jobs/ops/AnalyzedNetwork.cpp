@@ -43,7 +43,7 @@ std::optional<double> benchSeconds(store::Store &store, const AnalyzedNetwork &n
   std::optional<Row> last;
   for (Row &row : report::rowsOf(store, filter))
     if (row.counts() && row.problem.starts_with(network.text) && row.setting.threads == threads &&
-        row.setting.batch <= 1 && lab::resourcesText(row.setting) == resources &&
+        row.setting.batch <= 1 && !row.inCompany() && lab::resourcesText(row.setting) == resources &&
         (!last || last->measured <= row.measured))
       last = std::move(row);
   return last ? std::optional(last->median) : std::nullopt;

@@ -91,12 +91,7 @@ size_t missingPoints(const Recording &recording, const lab::ListedProblem &entry
   lab::OpsRow row;
   row.listed = entry;
   row.setting = setting;
-  for (auto &column : columns) {
-    row.points.emplace_back();
-    row.points.back().provider = column.provider.name;
-    row.points.back().variant = column.variant;
-    row.points.back().schedule = column.schedule;
-  }
+  row.points = lab::pointsToMeasure(columns, setting);
   auto points = lab::pointsOf(row);
   return size_t(std::count_if(points.begin(), points.end(), [&](auto &point) { return !recording.has(point); }));
 }
@@ -169,17 +164,22 @@ private:
                      {"max_seconds", options.bench.maxSeconds}};
     if (!options.bench.via.empty())
       identity["via"] = options.bench.via;
+    for (const lab::OpsSetting &setting : settings)
+      if (!setting.beside.empty()) // points alone are bound to CPUs, too
+        identity["cpus"].push_back({setting.cpus.measured, setting.cpus.beside});
     return identity;
   }
 
   /// The key of the row in the log.
   std::string keyOf(const lab::ListedProblem &entry, const lab::OpsSetting &setting) {
     const std::string &via = options.bench.via;
-    std::string resources = setting.resources.text();
-    return fmt::format("{} threads={} cache={} layout={} seed={} {}{}{}{}", entry.problem.str(), setting.threads,
+    std::string resources = setting.resources.text(), beside;
+    for (const lab::OpsBeside &one : setting.beside)
+      beside += " " + one.company.str();
+    return fmt::format("{} threads={} cache={} layout={} seed={} {}{}{}{}{}", entry.problem.str(), setting.threads,
                        store::name(setting.cache), name(setting.layout), options.bench.seed,
                        fmt::join(columns.names(entry.problem.op), ","), options.bench.checkOnly ? " check" : "",
-                       via.empty() ? "" : " via " + via, resources.empty() ? "" : " resources " + resources);
+                       via.empty() ? "" : " via " + via, resources.empty() ? "" : " resources " + resources, beside);
   }
 
   bool timeIsUp() const {
@@ -242,12 +242,14 @@ OpsEffort effortOf(const OpsOptions &options, const std::vector<lab::ListedProbl
   constexpr double checkedFlops = 1e9; // in a second
   const lab::OpsLabOptions &bench = options.bench;
   Columns columns(options);
-  OpsEffort effort{options.settings().size()};
+  std::vector<lab::OpsSetting> settings = options.settings();
+  OpsEffort effort{settings.size()};
+  size_t companions = settings.empty() ? 0 : settings.front().beside.size();
   options.sayNotes();
   effort.rows = effort.settings * problems.size();
   double checks = 0;
   for (auto &entry : problems) {
-    effort.points += effort.settings * columns.of(entry.problem.op).size();
+    effort.points += effort.settings * columns.of(entry.problem.op).size() * (1 + companions);
     checks += entry.problem.flops() / checkedFlops;
   }
   auto seconds = [&](int starts) {

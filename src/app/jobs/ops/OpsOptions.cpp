@@ -221,10 +221,52 @@ std::vector<lab::OpsSetting> OpsOptions::settings() const {
     for (int64_t count : numbers("--threads", threads, 1024)) {
       sayIfCrowded(count, held.cpus.size());
       for (lab::ActivationLayout layout : wanted)
-        for (store::CacheState state : states)
-          result.push_back({int(count), state, layout, held});
+        for (store::CacheState state : states) {
+          lab::OpsSetting &setting = result.emplace_back();
+          setting.threads = int(count);
+          setting.cache = state;
+          setting.layout = layout;
+          setting.resources = held;
+          addCompany(setting);
+        }
     }
   return result;
+}
+
+std::vector<lab::Problem> OpsOptions::companionsOf(const std::string &word) const {
+  size_t colon = word.find(':');
+  std::string prefix = word.substr(0, colon);
+  bool isNamed = colon != std::string::npos && (lab::findSyntax(prefix) || findOp(prefix));
+  const std::string given = isNamed ? word.substr(colon + 1) : word, &of = isNamed ? prefix : kind;
+  std::vector<lab::Problem> result;
+  try {
+    for (const std::string &text : lab::expandRanges(given))
+      result.push_back(lab::parseProblem(of, text, syntaxOf("f32")));
+  } catch (const Error &error) {
+    fail("--beside {}: {}", word, error.what());
+  }
+  return result;
+}
+
+void OpsOptions::addCompany(lab::OpsSetting &setting) const {
+  if (beside.empty())
+    return;
+  auto provider = lab::findProvider(lab::knownProviders().front());
+  require(provider.done(), "--beside: {}", provider.done() ? "" : provider.reason());
+  lab::OpsColumn column;
+  column.provider = *provider;
+  column.variant = "auto";
+  auto cpus = lab::cpusOfBoth(lab::usableCpus(), setting.threads, besideThreads, besidePlace);
+  require(cpus.done(), "--beside: {}", cpus.done() ? "" : cpus.reason());
+  setting.cpus = *cpus;
+  for (const std::string &word : beside)
+    for (lab::Problem &problem : companionsOf(word)) {
+      store::Company company{problem.str(), column.name(), besideThreads, cpus->place, besideRuns};
+      require(std::none_of(setting.beside.begin(), setting.beside.end(),
+                           [&](auto &other) { return other.company.problem == company.problem; }),
+              "--beside {}: is given twice", word);
+      setting.beside.push_back({std::move(company), std::move(problem), column});
+    }
 }
 
 std::vector<std::string> OpsOptions::scheduleList() const {
@@ -283,6 +325,14 @@ std::string OpsOptions::repro(const lab::ListedProblem &entry, const lab::OpsSet
     add("--layout", std::string(name(setting.layout)));
   if (schedules != defaults.schedules)
     add("--schedule", schedules);
+  for (const lab::OpsBeside &one : setting.beside)
+    add("--beside", one.company.problem);
+  if (!setting.beside.empty()) {
+    add("--beside-threads", std::to_string(besideThreads));
+    add("--beside-place", setting.cpus.place);
+    if (!bench.checkOnly)
+      add("--beside-runs", std::to_string(besideRuns));
+  }
   if (readsRecords() && !store.empty())
     add("--store", store);
   // A text that states an epilogue needs no flag, and a problem without epilogue accepts none.

@@ -13,6 +13,9 @@ struct OpsOptions {
   std::string layouts = "any", schedules = "default";
   std::string epilogue, problems, model, log;
   std::vector<std::string> texts, suites;
+  std::vector<std::string> beside; // problems that run beside, each KIND:TEXT or a text like those of the measured ones
+  int besideThreads = 1, besideRuns = 3;
+  std::string besidePlace = "any";
   int repetitions = 8;
   bool list = false, dryRun = false, fresh = false;
   double minutes = 0;
@@ -31,8 +34,8 @@ struct OpsOptions {
 
   /// Returns all requested problems, for every requested type and batch, without duplicates.
   std::vector<lab::ListedProblem> listed() const;
-  /// Returns all combinations of the requested resources, numbers of threads, states of caches and
-  /// layouts.
+  /// Returns all combinations of the requested resources, numbers of threads, states of caches and layouts, each with
+  /// all company.
   std::vector<lab::OpsSetting> settings() const;
   /// Returns the requested schedules in the form of OpsColumn::schedule: "" for the default schedule.
   std::vector<std::string> scheduleList() const;
@@ -51,6 +54,10 @@ private:
   std::string startsNote() const;
   /// Chooses providers if none is named. Returns a message if oneDNN is not among them, "" otherwise.
   std::string chooseProviders();
+  /// Adds the companions and the CPUs of both sides to a setting. Throws Error if there are too few CPUs.
+  void addCompany(lab::OpsSetting &setting) const;
+  /// Returns the problems that a word of --beside requests: several if it has ranges.
+  std::vector<lab::Problem> companionsOf(const std::string &word) const;
   /// Returns the properties that short problem texts do not state, for one word of --type.
   lab::SyntaxOptions syntaxOf(const std::string &typeName) const;
   /// Returns the problems that the options request by texts and suites, with operands of the type `typeName`, a word

@@ -61,7 +61,7 @@ std::vector<CsvColumn> firstColumns() {
   std::vector<CsvColumn> columns;
   addColumns(columns, "text", "experiment,operator,problem,provider,variant");
   addColumns(columns, "integer", "threads,batch");
-  addColumns(columns, "text", "type,layout,schedule,cache,input_shape,input2_shape,output_shape");
+  addColumns(columns, "text", "type,layout,schedule,cache,company,input_shape,input2_shape,output_shape");
   addColumns(columns, "number", "flops,bytes");
   return columns;
 }
@@ -85,7 +85,7 @@ CsvRow rowOf(const Point &p, const report::RowMaker::Work &work) {
   CsvRow row;
   row.text(p.experiment).text(p.problem.op).text(p.problem.text).text(p.provider).text(p.variant);
   row.number(p.setting.threads).number(p.setting.batch).text(p.setting.type).text(p.setting.layout);
-  row.text(p.setting.schedule).text(name(p.setting.cache));
+  row.text(p.setting.schedule).text(name(p.setting.cache)).text(p.setting.company.str());
   bool known = work.shape.has_value();
   for (size_t operand : {0, 1})
     row.text(known ? shapeOf(work.shape->operands, operand) : "");
@@ -211,7 +211,8 @@ static std::string benchmarkName(const Point &p) {
   title += fmt::format("/threads:{}", p.setting.threads);
   if (p.setting.batch)
     title += fmt::format("/batch:{}", p.setting.batch);
-  for (const std::string &word : {p.setting.layout, p.setting.schedule, lab::resourcesText(p.setting)})
+  for (const std::string &word :
+       {p.setting.layout, p.setting.schedule, lab::resourcesText(p.setting), p.setting.company.str()})
     title += word.empty() ? "" : "/" + word;
   return title + (p.setting.cache == store::CacheState::hot ? "" : fmt::format("/{}", name(p.setting.cache)));
 }

@@ -35,6 +35,7 @@ Counts countsFromJson(const nlohmann::json &document);
 struct Timing {
   std::vector<double> seconds;
   Counts counts;
+  int64_t besideRuns = 0; // runs of a companion that ended within these runs
 };
 
 } // namespace lathe::lab

@@ -64,7 +64,7 @@ Result<Timing> TimingWorker::timeWith(const json &fields, int warmup, int repeti
   json request = {{"do", "time"}, {"warmup", warmup}, {"repetitions", repetitions}};
   request.update(fields.is_null() ? json::object() : fields);
   auto timing = ask<Timing>(request, runTimeout, [](const json &answer) {
-    Timing timing{answer.at("samples_ns").get<std::vector<double>>(), {}};
+    Timing timing{answer.at("samples_ns").get<std::vector<double>>(), {}, answer.value("beside_runs", int64_t(0))};
     for (double &sample : timing.seconds)
       sample *= 1e-9;
     if (auto counts = answer.find("counts"); counts != answer.end())

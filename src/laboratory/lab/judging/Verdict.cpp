@@ -36,6 +36,10 @@ std::string intervalText(const RatioEstimate &ratio) {
                        : fmt::format("{:.0f} % interval {:.3f} to {:.3f}", 100 * shownConfidence, low, high);
 }
 
+Verdict turned(Verdict verdict) {
+  return verdict == Verdict::faster ? Verdict::slower : verdict == Verdict::slower ? Verdict::faster : verdict;
+}
+
 nlohmann::json toJson(const RatioEstimate &ratio) {
   return {{"ratio", ratio.ratio},
           {"ratio_low", ratio.interval.low},

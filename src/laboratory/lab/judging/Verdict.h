@@ -23,6 +23,9 @@ constexpr double indifference = 0.02;
 /// longer. An interval that is only a range (RatioEstimate) supports no verdict.
 Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double band = indifference, double beyond = 0);
 
+/// The verdict on the other side: `slower` for `faster` and the reverse.
+Verdict turned(Verdict verdict);
+
 /// The interval of a ratio as text: "95 % interval 0.980 to 1.020", or "range 0.980 to 1.020, too few for an interval".
 std::string intervalText(const RatioEstimate &ratio);
 /// JSON of a ratio, with the keys "ratio", "ratio_low", "ratio_high" and "confidence". The confidence is 0.95, or null

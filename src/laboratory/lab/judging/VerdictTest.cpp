@@ -202,3 +202,10 @@ TEST(Verdict, whatCallsCostIsNoSpeed) {
   EXPECT_EQ(same.verdict, Verdict::same);
   EXPECT_FALSE(same.withinOverhead);
 }
+
+TEST(Verdict, turnsToTheOtherSide) {
+  EXPECT_EQ(turned(Verdict::faster), Verdict::slower);
+  EXPECT_EQ(turned(Verdict::slower), Verdict::faster);
+  EXPECT_EQ(turned(Verdict::same), Verdict::same);
+  EXPECT_EQ(turned(Verdict::ambiguous), Verdict::ambiguous);
+}

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """A provider for tests: FakeProvider.py [HOW]. Right without HOW, which is "wrong", "decline", "moody", "counted", "shared",
-"flushes" (it says that it has cold caches), "slow" (variant twin takes 0.2 s a call), "swift" (it says a nanosecond), "local" (it has relu, too), "remote" (so, and every call takes 0.6 ms more), or AT-WHAT with AT a request (prepare, run, time) and WHAT crash, hang, garbage, error, memory, empty."""
-import array, os, sys, time
+"company" (it counts the runs of a companion, and is one), "lonely" (so, and the companion ends none), "accompany-wrong" (its results become wrong as a companion), "flushes" (it says that it has cold caches), "slow" (variant twin takes 0.2 s a call), "swift" (it says a nanosecond), "local" (it has relu, too), "remote" (so, and every call takes 0.6 ms more), or AT-WHAT with AT a request (prepare, run, time) and WHAT crash, hang, garbage, error, memory, empty."""
+import array, mmap, os, struct, sys, time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
 from FakeProgram import misbehave, read_npy, serve, write_npy  # noqa: E402
 
+COMPANY = ("company", "lonely", "accompany-wrong", "accompany-crash", "prepare-crash", "decline", "wrong")
 how = sys.argv[1] if len(sys.argv) > 1 else ""
 held, preparations, variant = None, 0, ""
 # "moody": as fast as the process happens to be.
@@ -48,11 +49,29 @@ def convolve(p, x, w, b):
     return y
 
 
+class Runs:
+    """The shared memory of a companion."""
+
+    def __init__(self, path):
+        with open(path, "r+b") as file:
+            self.memory = mmap.mmap(file.fileno(), 128)
+
+    def count(self):
+        return struct.unpack_from("Q", self.memory, 0)[0]
+
+    def accompany(self):
+        while True:
+            struct.pack_into("Q", self.memory, 0, self.count() + 1)
+            time.sleep(0.0005)
+            if struct.unpack_from("I", self.memory, 64)[0]:
+                return self.count()
+
+
 def answer(request):
     global held, preparations, variant
     what = request["do"]
     if what == "hello":
-        return {"protocol": 2, "name": "fake", "version": "0.1", "operators": {"conv": ["auto", "twin"], **({"relu": ["auto"]} if how in ("remote", "local") else {})}, "cold": how == "flushes"}
+        return {"protocol": 2, "name": "fake", "version": "0.1", "operators": {"conv": ["auto", "twin"], **({"relu": ["auto"]} if how in ("remote", "local") else {})}, "cold": how == "flushes", "company": how in COMPANY}
     if misbehave(how.removeprefix(what + "-")):
         return {}
     if what == "prepare":
@@ -66,13 +85,14 @@ def answer(request):
         held = p, convolve(p, *(read_npy(files[name])[1] if name in files else None for name in "xwb"))
         preparations += 1
         return {"implementation": "loops" if how != "slow" else variant, "prepare_ns": 1000 * preparations}
-    if what == "run":
+    if what in ("run", "accompany"):
         p, y = held
-        if how == "wrong":
+        runs = Runs(request["runs"]).accompany() if what == "accompany" else 1
+        if how in ("wrong", what + "-wrong"):
             y[len(y) // 2] += 1
         path = request["directory"] + "/y.npy"
         write_npy(path, [p["batch"], p["out_channels"], p["out_height"], p["out_width"]], y)
-        return {"outputs": {"y": path}}
+        return {"outputs": {"y": path}, "runs": runs}
     if what == "time":
         runs = request["repetitions"]
         if how == "swift":
@@ -82,6 +102,13 @@ def answer(request):
             return {"samples_ns": [200000000] * runs}
         work = (1000000 if held else 1000) + (600000 if how == "remote" else 0)
         answer = {"samples_ns": [int(mood * (work + 1000 * (i % 7))) for i in range(runs)]}
+        if request.get("beside"):  # a turn lasts until the companion has ended four runs
+            answer["samples_ns"] = [2 * ns for ns in answer["samples_ns"]]
+            runs_beside = Runs(request["beside"])
+            first = runs_beside.count()
+            while how != "lonely" and runs_beside.count() < first + 4:
+                time.sleep(0.001)
+            answer["beside_runs"] = 0 if how == "lonely" else 4
         if how == "counted":
             answer["counts"] = {"cpu_ns": 2000000 * runs, "cycles": 6000000 * runs, "instructions": 9000000 * runs, "cache_misses": 70 * runs}
         if how == "shared":

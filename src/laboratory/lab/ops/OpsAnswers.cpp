@@ -1,5 +1,5 @@
 // Expected results of a problem, their bounds, and the status of a point whose process failed.
-#include "lab/ops/OpsLab.h"
+#include "lab/ops/OpsRows.h"
 
 #include "ops/Reference.h"
 
@@ -17,6 +17,15 @@ PointStatus statusOf(const process::Failure &failure) {
   default:
     return PointStatus::crashed;
   }
+}
+
+Agreement agreementWith(const Case &given, size_t i, const std::map<std::string, Tensor> &outputs) {
+  const std::string &name = given.names[i];
+  if (auto output = outputs.find(name); output != outputs.end())
+    return agreementOf(name, output->second, given.references[i], given.tolerance);
+  Agreement none;
+  none.reason = fmt::format("no output '{}'", name);
+  return none;
 }
 
 Tolerance toleranceOf(const Problem &problem) {

@@ -2,8 +2,10 @@
 
 #include "lab/machine/DeclaredPeak.h"
 #include "lab/ops/OpsRows.h"
+#include "support/Text.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace lathe::lab {
 
@@ -14,6 +16,40 @@ void OpsLab::State::say(const RowInTurns &row, const std::string &what) const {
   for (const RowInTurns &other : begun)
     share += std::min(1.0, double(other.starts()) / options.minStarts);
   options.progress(row.row.listed.text + ": " + what, share);
+}
+
+Companion &OpsLab::State::companionOf(const OpsBeside &what) {
+  std::string key = what.company.str();
+  auto found = companions.find(key);
+  if (found == companions.end()) {
+    auto given = knownCase(what.problem);
+    found = companions.try_emplace(key, *this, what, given ? given : newCase(what.problem)).first;
+  }
+  return found->second;
+}
+
+std::map<std::string, double> OpsPoint::figures() const {
+  if (company.empty() || !timed())
+    return {};
+  double seconds = 0;
+  for (const std::vector<double> &round : rounds)
+    seconds += std::accumulate(round.begin(), round.end(), 0.0);
+  auto runs = double(std::accumulate(besideRuns.begin(), besideRuns.end(), int64_t(0)));
+  return {{"companion_runs", runs}, {"companion_rate", runs / seconds}};
+}
+
+std::vector<OpsPoint> pointsToMeasure(const std::vector<OpsColumn> &columns, const OpsSetting &setting) {
+  std::vector<OpsPoint> points;
+  for (size_t company = 0; company <= setting.beside.size(); ++company)
+    for (const OpsColumn &column : columns) {
+      OpsPoint &point = points.emplace_back();
+      point.provider = column.provider.name;
+      point.variant = column.variant;
+      point.schedule = column.schedule;
+      if (company)
+        point.company = setting.beside[company - 1].company;
+    }
+  return points;
 }
 
 RowInTurns::RowInTurns(OpsLab::State &state, OpsRequest request)
@@ -27,16 +63,15 @@ RowInTurns::RowInTurns(OpsLab::State &state, OpsRequest request)
     state.say(*this, "reference");
     given = state.newCase(problem());
   }
-  row.points.resize(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) {
-    row.points[i].provider = columns[i].provider.name;
-    row.points[i].variant = columns[i].variant;
-    row.points[i].schedule = columns[i].schedule;
-    sides.emplace_back(state, *this, i);
-    state.say(*this, columns[i].name());
-    sides[i].answer(std::span(row.points).first(i));
+  ++state.start;
+  row.points = pointsToMeasure(columns, setting());
+  for (size_t i = 0; i < row.points.size(); ++i) {
+    size_t column = i % columns.size(), company = i / columns.size();
+    sides.emplace_back(state, *this, i, company ? &state.companionOf(setting().beside[company - 1]) : nullptr);
+    state.say(*this, columns[column].name());
+    sides[i].answer(std::span(row.points).first(company ? 0 : i));
     // From now on it runs only in its turn: its spinning threads would slow down the others.
-    if (auto &worker = state.contenders[i].worker)
+    if (auto &worker = state.contenders[column].worker)
       worker->pause();
   }
   if (state.options.checkOnly)
@@ -45,8 +80,9 @@ RowInTurns::RowInTurns(OpsLab::State &state, OpsRequest request)
   watch.decided = [this](const std::vector<size_t> &starts) {
     row.starts = starts;
     decide();
-    return std::all_of(row.verdicts.begin(), row.verdicts.end(),
-                       [](auto &verdict) { return verdict.decidedAfter > 0; });
+    auto isDecided = [](const JudgedPair &pair) { return pair.decidedAfter > 0; };
+    return std::all_of(row.verdicts.begin(), row.verdicts.end(), isDecided) &&
+           std::all_of(row.slowDowns.begin(), row.slowDowns.end(), isDecided);
   };
   TurnOptions options = state.options;
   options.fullSpeed = &state.speedOf(setting());
@@ -67,6 +103,7 @@ bool RowInTurns::step() {
   size_t slow = speed.slow();
   double began = steadySeconds();
   DisturbanceMeter meter([this] { return state.cpuSeconds(); });
+  ++state.start;
   bool more = turns->step();
   row.slowRounds += speed.slow() - slow;
   row.held = state.held.readBack();
@@ -106,11 +143,11 @@ double RowInTurns::peakOf(const OpsColumn &column) const {
 
 /// Mistrusts times that the machine cannot reach; these are not compared.
 void RowInTurns::mistrustUnreachable() {
-  for (size_t i = 0; i < columns.size(); ++i) {
+  for (size_t i = 0; i < row.points.size(); ++i) {
     OpsPoint &point = row.points[i];
     if (!point.timed() || point.status != PointStatus::passed)
       continue;
-    std::string reason = beyondReach(problem().flops(), point.time.median, peakOf(columns[i]));
+    std::string reason = beyondReach(problem().flops(), point.time.median, peakOf(columns[i % columns.size()]));
     if (reason.empty())
       continue;
     point.status = PointStatus::mistrusted;
@@ -118,7 +155,44 @@ void RowInTurns::mistrustUnreachable() {
   }
 }
 
-/// Computes summaries of the times, and the verdicts of best against best.
+/// Mistrusts times in company of a companion that ended too few runs within the timed runs of a start.
+void RowInTurns::mistrustLonely() {
+  for (OpsPoint &point : row.points) {
+    if (point.company.empty() || !point.timed() || point.status != PointStatus::passed)
+      continue;
+    auto round = point.besideRuns.begin();
+    for (size_t rounds : startsWithin(row.starts, point.rounds.size())) {
+      int64_t runs = std::accumulate(round, round + std::ptrdiff_t(rounds), int64_t(0));
+      round += std::ptrdiff_t(rounds);
+      if (runs >= point.company.leastRuns)
+        continue;
+      point.status = PointStatus::mistrusted;
+      point.reason = fmt::format("{} of the companion ended within the timed runs of a start, expected at least {} "
+                                 "(--beside-runs): too little time in company",
+                                 counted(runs, "run"), point.company.leastRuns);
+      break;
+    }
+  }
+}
+
+/// Judges the slow-downs by company.
+void RowInTurns::compareWithCompany() {
+  auto earlier = std::move(row.slowDowns);
+  row.slowDowns.clear();
+  for (size_t i = columns.size(); i < row.points.size(); ++i) {
+    size_t alone = i % columns.size();
+    const OpsPoint &together = row.points[i], &before = row.points[alone];
+    auto counts = [](const OpsPoint &point) { return point.timed() && point.status == PointStatus::passed; };
+    if (!counts(together) || !counts(before))
+      continue;
+    auto known = std::find_if(earlier.begin(), earlier.end(), [&](auto &one) { return one.together == i; });
+    JudgedPair judged = judgePair({together.rounds, together.callSeconds}, {before.rounds, before.callSeconds},
+                                  row.starts, state.options, known == earlier.end() ? JudgedPair() : *known);
+    row.slowDowns.push_back({judged, i, alone});
+  }
+}
+
+/// Computes summaries of the times, the verdicts of best against best, and the slow-downs.
 void RowInTurns::decide() {
   std::map<std::string, size_t> best; // by provider
   for (size_t i = 0; i < row.points.size(); ++i) {
@@ -129,7 +203,9 @@ void RowInTurns::decide() {
     point.time = summarize(pooled);
   }
   mistrustUnreachable();
-  for (size_t i = 0; i < row.points.size(); ++i) {
+  mistrustLonely();
+  compareWithCompany();
+  for (size_t i = 0; i < columns.size(); ++i) { // of columns alone
     const OpsPoint &point = row.points[i];
     if (!point.timed() || point.status != PointStatus::passed)
       continue;

@@ -7,6 +7,7 @@
 
 #include "lab/compare/Compare.h"
 #include "lab/judging/Turns.h"
+#include "lab/machine/Topology.h"
 #include "lab/ops/ProviderWorker.h"
 #include "lab/problems/ProblemList.h"
 #include "lab/resources/HeldResources.h"
@@ -55,9 +56,20 @@ struct OpsPoint {
   std::vector<Counts> counts;               // hardware counts of each round, added over its samples
   std::string uncounted;                    // the reason why hardware counts are missing (TimingWorker)
   Summary time;
+  store::Company company = {};     // what ran beside the column; empty: the column ran alone
+  std::vector<int64_t> besideRuns; // in company: runs of the companion that ended within the samples of each round
   // true: no later rounds, because the point had used its share of the row's time (OpsLabOptions)
   bool leftOut = false;
   bool timed() const { return !rounds.empty(); }
+  /// Figures of a timed point in company (docs/store.md): companion_runs and companion_rate; no others.
+  std::map<std::string, double> figures() const;
+};
+
+/// A companion: a problem that a column of its own runs without end beside the measured columns.
+struct OpsBeside {
+  store::Company company;
+  Problem problem;
+  OpsColumn column;
 };
 
 /// The setting of a row: what all its points have in common besides the problem.
@@ -67,6 +79,19 @@ struct OpsSetting {
   store::CacheState cache = store::CacheState::hot;
   ActivationLayout layout = ActivationLayout::any;
   Resources resources = {}; // held from the start of the providers' processes on
+  /// Every column is measured alone and beside each of these companions, in turns.
+  std::vector<OpsBeside> beside = {};
+  /// CPUs to which columns (also when they run alone) and companions are bound; empty without companions.
+  CpusOfBoth cpus = {};
+};
+
+/// The points of a row before it is measured: those of all columns alone, then those of all columns beside the first
+/// companion, and so on.
+std::vector<OpsPoint> pointsToMeasure(const std::vector<OpsColumn> &columns, const OpsSetting &setting);
+
+/// The comparison of a column in company with the same column alone.
+struct OpsSlowDown : JudgedPair { // ratio: time in company / time alone
+  size_t together = 0, alone = 0; // indices into OpsRow::points
 };
 
 /// The comparison of our fastest variant with the fastest variant of a peer (another provider), by median time.
@@ -78,9 +103,10 @@ struct OpsVerdict : JudgedPair { // ratio: peer's time / our time
 struct OpsRow {
   ListedProblem listed;
   OpsSetting setting;
-  std::vector<OpsPoint> points;     // one point per column
-  std::vector<size_t> starts;       // number of rounds of each process start
-  std::vector<OpsVerdict> verdicts; // one verdict per peer with a time, if our provider has a time
+  std::vector<OpsPoint> points;       // in the order of pointsToMeasure
+  std::vector<size_t> starts;         // number of rounds of each process start
+  std::vector<OpsVerdict> verdicts;   // one verdict per peer with a time, if our provider has a time; of columns alone
+  std::vector<OpsSlowDown> slowDowns; // one for each point in company with a time
   std::optional<double> otherProcessors, stolenProcessors;
   std::map<std::string, std::string> held; // HeldResources::readBack while the row was timed
   /// Number of rounds that began while the processors did not run at full speed (lab/judging/FullSpeed.h).

@@ -1,5 +1,6 @@
 #include "lab/machine/Disturbance.h"
 #include "lab/ops/OpsLab.h"
+#include "store/Fields.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +22,10 @@ static json toJson(const OpsPoint &point) {
     document["task"] = point.task;
     document["schedule_run"] = point.scheduleRun;
   }
+  if (!point.company.empty())
+    document["company"] = store::asJson(point.company);
+  if (auto figures = point.figures(); !figures.empty())
+    document["figures"] = figures;
   if (!point.reason.empty())
     document["reason"] = point.reason;
   if (!point.implementation.empty()) {
@@ -61,6 +66,13 @@ json toJson(const OpsRow &row) {
     entry.update(toJson(static_cast<const JudgedRatio &>(verdict), disturbed));
     verdicts.push_back(std::move(entry));
   }
+  json slowDowns = json::array();
+  for (auto &one : row.slowDowns) {
+    json entry = {{"together", one.together}, {"alone", one.alone}, {"decided_after_starts", one.decidedAfter}};
+    entry.update(toJson(static_cast<const JudgedRatio &>(one), disturbed));
+    entry["verdict"] = name(turned(one.verdict)); // on the column in company
+    slowDowns.push_back(std::move(entry));
+  }
   const Problem &problem = row.listed.problem;
   json document = {{"operator", row.listed.kind},
                    {"text", row.listed.text},
@@ -81,6 +93,11 @@ json toJson(const OpsRow &row) {
   if (std::string resources = row.setting.resources.text(); !resources.empty()) {
     document["resources"] = resources;
     document["held"] = row.held;
+  }
+  if (!row.setting.beside.empty()) {
+    document["slow_downs"] = slowDowns;
+    document["cpus"] = row.setting.cpus.measured;
+    document["beside_cpus"] = row.setting.cpus.beside;
   }
   if (row.otherProcessors)
     document["other_processors"] = *row.otherProcessors;

@@ -3,6 +3,7 @@
 
 #include "lab/machine/Disturbance.h"
 #include "lab/ops/OpsLab.h"
+#include "lab/ops/SharedRuns.h"
 #include "lab/problems/Operands.h"
 #include "process/TemporaryDirectory.h"
 #include "runtime/NpyTensor.h"
@@ -18,6 +19,8 @@ namespace lathe::lab {
 struct Contender {
   OpsColumn column;
   std::optional<ProviderWorker> worker; // process, started on demand; empty after a failure that ended it
+  std::vector<int> cpus;                // CPUs to which the process is bound; empty: not bound
+  size_t start = 0;                     // start (State::start) in which the process was started
   double cpuOfEnded = 0;                // processor seconds used by workers that have ended
 
   /// The problem and setting that the worker has prepared last; nothing after a failure.
@@ -61,7 +64,42 @@ struct Case {
   }
 };
 
+/// Compares the output with the name of result `i` with the reference.
+Agreement agreementWith(const Case &given, size_t i, const std::map<std::string, Tensor> &outputs);
+
 struct RowInTurns;
+
+/// The process that runs a problem without end while columns are measured. It is stopped otherwise.
+///
+/// Functions that return a text return "" or the reason why the companion cannot be used any more.
+class Companion {
+public:
+  Companion(OpsLab::State &state, const OpsBeside &what, std::shared_ptr<const Case> given);
+  /// Starts a new process on `cpus`, once in each start of a row; prepares the problem, checks its outputs and measures
+  /// how long a run takes.
+  std::string start(const std::vector<int> &cpus);
+  /// Runs without end from now on. Returns after the first run.
+  std::string enter();
+  /// Ends the runs, and checks the outputs of the last one.
+  std::string leave();
+  std::string path() const { return runs.path(); } // of the shared memory with the number of runs
+  double secondsPerRun() const { return seconds; }
+  double cpuSeconds() const { return contender.cpuSeconds(); }
+  void quit() { contender.quit(); }
+
+private:
+  std::string startNow(const std::vector<int> &cpus);
+  std::string failed(const std::string &reason);
+  std::string checked(const process::Result<std::map<std::string, Tensor>> &outputs);
+
+  OpsLab::State &state;
+  OpsBeside what;
+  std::shared_ptr<const Case> given;
+  Contender contender;
+  SharedRuns runs;
+  double seconds = 0;
+  std::string reason; // of the last start
+};
 
 struct OpsLab::State {
   ColumnsOf columnsOf;
@@ -78,12 +116,16 @@ struct OpsLab::State {
   /// Wait for full speed, for each number of threads and text of the resources.
   std::map<std::pair<int, std::string>, FullSpeed> speeds;
   std::list<RowInTurns> begun;
+  std::map<std::string, Companion> companions; // by Company::str
+  size_t start = 0;                            // number of the present start of a row, counted over all rows
 
   void say(const RowInTurns &row, const std::string &what) const;
 
   void quitAll() {
     for (Contender &contender : contenders)
       contender.quit();
+    for (auto &[company, companion] : companions)
+      companion.quit();
   }
 
   /// Makes the columns `wanted` the contenders. If other columns were the contenders, ends their processes.
@@ -108,6 +150,8 @@ struct OpsLab::State {
   FullSpeed &speedOf(const OpsSetting &setting) {
     return speeds.try_emplace({setting.threads, setting.resources.text()}, setting.threads).first->second;
   }
+  /// The companion of this description, which is made at first use.
+  Companion &companionOf(const OpsBeside &what);
 
   std::shared_ptr<const Case> knownCase(const Problem &problem) { return last = cases[problem.str()].lock(); }
 
@@ -151,13 +195,17 @@ struct OpsLab::State {
     double seconds = ownCpuSeconds() + held.cpuSeconds();
     for (auto &contender : contenders)
       seconds += contender.cpuSeconds();
+    for (auto &[company, companion] : companions)
+      seconds += companion.cpuSeconds();
     return seconds;
   }
 };
 
 /// One column in a row that is being measured: a side that takes turns.
 struct Side : TimedSide {
-  Side(OpsLab::State &state, RowInTurns &row, size_t index) : state(state), row(row), index(index) {}
+  /// `companion`: runs while the column runs; null: the column runs alone.
+  Side(OpsLab::State &state, RowInTurns &row, size_t index, Companion *companion)
+      : state(state), row(row), index(index), companion(companion) {}
 
   bool running() const override { return passed() && !over; }
   void startAgain() override;
@@ -173,8 +221,12 @@ struct Side : TimedSide {
 
 private:
   bool passed() const { return point().status == PointStatus::passed; }
-  Contender &contender() const { return state.contenders[index]; }
+  size_t column() const { return index % state.contenders.size(); }
+  Contender &contender() const { return state.contenders[column()]; }
+  void fail(PointStatus status, const std::string &reason);
   template <class T> std::optional<T> take(process::Result<T> outcome);
+  template <class Work> auto inCompany(Work work) -> std::optional<std::remove_reference_t<decltype(*work())>>;
+  bool isWorthIt();
   bool chooseSchedule(ProviderRequest &request);
   std::optional<ProviderPreparation> prepare(const ProviderRequest &request);
   bool start();
@@ -187,7 +239,8 @@ private:
 
   OpsLab::State &state;
   RowInTurns &row;
-  size_t index; // index of the side's column, which is also the index of its point
+  size_t index;         // index of the side's point
+  Companion *companion; // runs while the column runs; null: the column runs alone
   double secondsPerRun = 0;
   double spentSeconds = 0; // seconds spent in the side's turns and starts
   bool over = false;       // result of usedUp
@@ -214,7 +267,9 @@ struct RowInTurns {
 private:
   double peakOf(const OpsColumn &column) const;
   void mistrustUnreachable();
+  void mistrustLonely();
   void decide();
+  void compareWithCompany();
 
   std::optional<Turns> turns;
   double seconds = 0; // seconds spent in all calls of step()

@@ -8,18 +8,59 @@ namespace lathe::lab {
 
 OpsPoint &Side::point() const { return row.row.points[index]; }
 
+/// Gives the point a status without a time.
+void Side::fail(PointStatus status, const std::string &reason) {
+  point().status = status;
+  point().reason = reason;
+  point().rounds.clear();
+  point().counts.clear();
+  point().besideRuns.clear();
+}
+
 /// Returns the value, or records the failure.
 template <class T> std::optional<T> Side::take(process::Result<T> outcome) {
   if (outcome)
     return std::move(*outcome);
-  point().status = statusOf(outcome.failure());
-  point().reason = outcome.failure().message();
-  point().rounds.clear();
-  point().counts.clear();
+  fail(statusOf(outcome.failure()), outcome.failure().message());
   contender().ready.reset();
   if (contender().worker && !contender().worker->alive())
     contender().forget();
   return std::nullopt;
+}
+
+/// Does `work`, a request to the column, while the companion runs, if the side has one. Records failures of both.
+template <class Work> auto Side::inCompany(Work work) -> std::optional<std::remove_reference_t<decltype(*work())>> {
+  if (!companion)
+    return take(work());
+  if (std::string reason = companion->enter(); !reason.empty()) {
+    fail(PointStatus::failed, reason);
+    return std::nullopt;
+  }
+  auto result = take(work());
+  if (std::string reason = companion->leave(); !reason.empty()) {
+    fail(PointStatus::failed, reason);
+    return std::nullopt;
+  }
+  return result;
+}
+
+/// False, with the reason in the point, if the column does not run alone, or its companion does not run. A column in
+/// company runs the schedule that it runs alone.
+bool Side::isWorthIt() {
+  if (!companion)
+    return true;
+  const OpsPoint &alone = row.row.points[column()];
+  point().task = alone.task;
+  point().scheduleRun = alone.scheduleRun;
+  if (alone.status != PointStatus::passed) {
+    fail(alone.status, alone.reason);
+    point().version = alone.version;
+    return false;
+  }
+  std::string reason = companion->start(row.setting().cpus.beside);
+  if (!reason.empty())
+    fail(PointStatus::failed, reason);
+  return reason.empty();
 }
 
 /// Sets the schedule of the request, which is the same in every start, and the task of the point. Returns false, and
@@ -69,8 +110,12 @@ std::optional<ProviderPreparation> Side::prepare(const ProviderRequest &request)
 
 /// Starts the worker if there is none. If it does not start, returns false and gives the point a reason.
 bool Side::start() {
-  if (contender().worker)
+  const std::vector<int> &cpus = row.setting().cpus.measured;
+  if (contender().worker && contender().cpus == cpus)
     return true;
+  contender().quit();
+  contender().cpus = cpus;
+  BoundToCpus bound(cpus);
   ProviderSpec spec = contender().column.provider;
   spec.command = state.directory.keepingFilesHere(spec.command);
   auto started = take(ProviderWorker::start(spec, state.options.limits, state.options.timeouts));
@@ -105,9 +150,11 @@ void Side::answer(std::span<const OpsPoint> earlier) {
     point.reason = column.lacks.empty() ? cannotEmptyCaches(point.provider) : column.lacks;
     return;
   }
-  if (!start())
+  if (!isWorthIt() || !start())
     return;
   contender().worker->resume();
+  if (companion && !contender().worker->takesCompany())
+    return fail(PointStatus::unimplemented, "it does not count the runs of a companion");
   measureCall();
   if (!start()) // the smallest problem may have broken it
     return;
@@ -130,7 +177,7 @@ void Side::answer(std::span<const OpsPoint> earlier) {
     point.reason = prepared->declined;
     return;
   }
-  auto outputs = take(contender().worker->run(row.given->folder.string()));
+  auto outputs = inCompany([&] { return contender().worker->run(row.given->folder.string()); });
   if (!outputs)
     return;
   judge(*outputs);
@@ -148,14 +195,10 @@ void Side::answer(std::span<const OpsPoint> earlier) {
 /// Sets the point's status from its outputs: the worst status counts.
 void Side::judge(const std::map<std::string, Tensor> &outputs) {
   OpsPoint &point = this->point();
-  const auto &[names, references, tolerance] = std::tie(row.given->names, row.given->references, row.given->tolerance);
+  const std::vector<Tensor> &references = row.given->references;
   point.status = PointStatus::passed;
-  for (size_t i = 0; i < names.size(); ++i) {
-    Agreement agreement;
-    if (auto output = outputs.find(names[i]); output != outputs.end())
-      agreement = agreementOf(names[i], output->second, references[i], tolerance);
-    else
-      agreement.reason = fmt::format("no output '{}'", names[i]);
+  for (size_t i = 0; i < references.size(); ++i) {
+    Agreement agreement = agreementWith(*row.given, i, outputs);
     point.relativeL2 = std::max(point.relativeL2, agreement.relativeL2);
     point.maxDifference = std::max(point.maxDifference, agreement.maxDifference);
     if (!agreement.agrees && point.status != PointStatus::failed) {
@@ -170,12 +213,15 @@ void Side::judge(const std::map<std::string, Tensor> &outputs) {
 
 void Side::estimateNow() {
   store::CacheState cache = row.setting().cache;
-  auto once = take(contender().worker->time(0, 1, cache));
+  auto timed = [&](int warmup, int repetitions) {
+    return inCompany([&] { return contender().worker->time(warmup, repetitions, cache); });
+  };
+  auto once = timed(0, 1);
   if (!once)
     return;
   secondsPerRun = once->seconds.front();
   if (secondsPerRun < state.options.roundSeconds)
-    if (auto more = take(contender().worker->time(1, 3, cache)))
+    if (auto more = timed(1, 3))
       secondsPerRun = *std::min_element(more->seconds.begin(), more->seconds.end());
 }
 
@@ -185,13 +231,35 @@ void Side::takeTurnNow() {
   double flushSeconds = cache == store::CacheState::cold            ? 5e-3
                         : cache == store::CacheState::coldConstants ? row.problem().constantBytes() / 64 * 2e-8
                                                                     : 0;
-  double runs = state.options.roundSeconds / std::max(secondsPerRun + flushSeconds, 1e-7);
+  double turnSeconds = state.options.roundSeconds;
+  // A start has three rounds or more. A companion may run half as fast as alone.
+  double runsOfCompanion = companion ? point().company.leastRuns / 3.0 : 0;
+  if (companion)
+    turnSeconds = std::max(turnSeconds, 2 * companion->secondsPerRun() * runsOfCompanion);
+  double runs = turnSeconds / std::max(secondsPerRun + flushSeconds, 1e-7);
   // The other columns have emptied the caches, so one run warms them before timing.
   int warmup = runs < 1 || cache == store::CacheState::cold ? 0 : 1;
-  if (auto timing = take(contender().worker->time(warmup, int(std::clamp(runs, 1.0, 1000.0)), cache))) {
-    point().rounds.push_back(std::move(timing->seconds));
-    point().counts.push_back(timing->counts);
-  }
+  int repetitions = int(std::clamp(runs, 1.0, 1000.0));
+  auto timing = inCompany([&] {
+    std::string path = companion ? companion->path() : "";
+    auto timed = contender().worker->time(warmup, repetitions, cache, path);
+    constexpr int mostRequests = 10; // of a short run beside a long one, or while the companion waits for its CPU
+    for (int request = 1; timed && double(timed->besideRuns) < runsOfCompanion && request < mostRequests; ++request) {
+      auto more = contender().worker->time(0, repetitions, cache, path);
+      if (!more)
+        return more;
+      timed->seconds.insert(timed->seconds.end(), more->seconds.begin(), more->seconds.end());
+      timed->counts += more->counts;
+      timed->besideRuns += more->besideRuns;
+    }
+    return timed;
+  });
+  if (!timing)
+    return;
+  point().rounds.push_back(std::move(timing->seconds));
+  point().counts.push_back(timing->counts);
+  if (companion)
+    point().besideRuns.push_back(timing->besideRuns);
 }
 
 template <class Work> void Side::inTurn(Work work) {
@@ -219,15 +287,17 @@ void Side::spend(double seconds) {
   if (point().rounds.empty() || spentSeconds <= state.options.maxSeconds / double(row.sides.size()))
     return;
   over |= std::any_of(row.sides.begin(), row.sides.end(), [&](const Side &other) {
-    return other.point().provider == point().provider && other.passed() && other.secondsPerRun > 0 &&
-           other.secondsPerRun < secondsPerRun;
+    return other.point().provider == point().provider && other.companion == companion && other.passed() &&
+           other.secondsPerRun > 0 && other.secondsPerRun < secondsPerRun;
   });
 }
 
-/// Restarts the column's process: its memory placement is random, and affects its times.
+/// Restarts the column's process: its memory placement is random, and affects its times. The sides of a column, alone and
+/// in company, share its process.
 void Side::startAgain() {
   double began = steadySeconds();
-  contender().quit();
+  if (std::exchange(contender().start, state.start) != state.start)
+    contender().quit();
   answer({});
   if (contender().worker)
     contender().worker->pause();

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace lathe::lab {
@@ -83,6 +84,7 @@ Result<ProviderWorker> ProviderWorker::start(const ProviderSpec &spec, const pro
     provider.layouts = greeted->value("layouts", std::vector<std::string>());
     provider.statedPlatform = greeted->value("platform", json());
     provider.flushesConstants = greeted->value("cold_constants", false);
+    provider.company = greeted->value("company", false);
   } catch (const json::exception &exception) {
     return provider.garbage(std::string("answer to 'hello': ") + messageOf(exception));
   }
@@ -202,16 +204,19 @@ static Tensor tensorFrom(const json &entry) {
 }
 
 Result<std::map<std::string, Tensor>> ProviderWorker::run(const std::string &directory) {
-  using Tensors = std::map<std::string, Tensor>;
   json request = {{"do", "run"}, {"directory", directory}};
   if (remote)
     request["inline"] = true;
   auto answer = ask<json>(request, timeouts.run, [](const json &answer) { return answer.at("outputs"); });
   if (!answer)
     return answer.failure();
-  Tensors tensors;
+  return tensorsOf(*answer, "run");
+}
+
+Result<std::map<std::string, Tensor>> ProviderWorker::tensorsOf(const json &outputs, const char *request) {
+  std::map<std::string, Tensor> tensors;
   try {
-    for (auto &[name, entry] : answer->items())
+    for (auto &[name, entry] : outputs.items())
       if (entry.is_string()) {
         tensors[name] = toTensor(readNpy(entry.get<std::string>()));
         std::error_code ignored;
@@ -220,12 +225,30 @@ Result<std::map<std::string, Tensor>> ProviderWorker::run(const std::string &dir
         tensors[name] = tensorFrom(entry);
       }
   } catch (const std::exception &exception) {
-    return garbage(std::string("answer to 'run': ") + exception.what());
+    return garbage(fmt::format("answer to '{}': {}", request, exception.what()));
   }
   return tensors;
 }
 
-Result<Timing> ProviderWorker::time(int warmup, int repetitions, store::CacheState state) {
+bool ProviderWorker::hasEnded() const {
+  siginfo_t found{};
+  return ::waitid(P_PID, id_t(worker.id()), &found, WEXITED | WNOHANG | WNOWAIT) != 0 || found.si_pid != 0;
+}
+
+std::optional<process::Failure> ProviderWorker::accompany(const std::string &runs, const std::string &directory) {
+  return worker.send({{"do", "accompany"}, {"runs", runs}, {"directory", directory}}, timeouts.run);
+}
+
+Result<std::map<std::string, Tensor>> ProviderWorker::endOfCompany() {
+  auto answer = worker.receive(timeouts.run);
+  if (!answer)
+    return answer.failure();
+  if (answer->value("ok", json()) != true || !answer->contains("outputs"))
+    return garbage("answer to 'accompany': expected outputs, got " + answer->dump().substr(0, 200));
+  return tensorsOf(answer->at("outputs"), "accompany");
+}
+
+Result<Timing> ProviderWorker::time(int warmup, int repetitions, store::CacheState state, const std::string &beside) {
   if (!caches().contains(state)) {
     process::Failure failure;
     failure.kind = process::FailureKind::threw;
@@ -233,7 +256,10 @@ Result<Timing> ProviderWorker::time(int warmup, int repetitions, store::CacheSta
     failure.detail = cannotEmptyCaches(name());
     return failure;
   }
-  return timeWith(coldField(state), warmup, repetitions);
+  json fields = coldField(state);
+  if (!beside.empty())
+    fields["beside"] = beside;
+  return timeWith(fields, warmup, repetitions);
 }
 
 ProviderSpec viaCommand(ProviderSpec spec, const std::string &via, const std::string &directory) {

@@ -64,6 +64,8 @@ public:
   std::vector<std::string> variants(const std::string &op) const;
 
   bool takesSchedules() const { return schedules; }
+  /// True if the provider can be a companion, and counts the runs of a companion beside its own.
+  bool takesCompany() const { return company; }
   /// The platform that the provider reports, in the fields of store::Platform; null if it reports none.
   const nlohmann::json &platform() const { return statedPlatform; }
 
@@ -79,8 +81,17 @@ public:
   /// `directory`, which are removed.
   process::Result<std::map<std::string, Tensor>> run(const std::string &directory);
   /// Times runs like TimingWorker::time, with the caches in `state` before every run. Fails if the provider does not
-  /// support the state.
-  process::Result<Timing> time(int warmup, int repetitions, store::CacheState state);
+  /// support the state. `beside`: path of the shared memory of a companion, whose runs are counted (lab/ops/SharedRuns.h).
+  process::Result<Timing> time(int warmup, int repetitions, store::CacheState state, const std::string &beside = "");
+
+  /// Makes the provider run the prepared problem without end, and count its runs in the shared memory at the path
+  /// `runs`. It answers nothing until the memory asks it to stop. It then writes the results of its last run below
+  /// `directory`.
+  std::optional<process::Failure> accompany(const std::string &runs, const std::string &directory);
+  /// True if the process has ended, also if no request has noticed it yet.
+  bool hasEnded() const;
+  /// Returns the results of the last run of a provider that was asked to stop.
+  process::Result<std::map<std::string, Tensor>> endOfCompany();
 
 private:
   ProviderWorker(process::Worker worker, const ProviderSpec &spec, const ProviderTimeouts &timeouts)
@@ -89,8 +100,10 @@ private:
   ProviderTimeouts timeouts;
   /// The reason why the provider does not support the request; "": it does.
   std::string declines(const ProviderRequest &request) const;
+  /// Reads the results in an answer, and removes their files.
+  process::Result<std::map<std::string, Tensor>> tensorsOf(const nlohmann::json &outputs, const char *request);
 
-  bool remote, takesSeeds = false, flushes = false, flushesConstants = false, schedules = false;
+  bool remote, takesSeeds = false, flushes = false, flushesConstants = false, schedules = false, company = false;
   std::map<std::string, std::vector<std::string>> operators;
   std::vector<std::string> layouts;
   nlohmann::json statedPlatform;

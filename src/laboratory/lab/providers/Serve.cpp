@@ -4,6 +4,7 @@
 
 #include "lab/machine/Counters.h"
 #include "lab/machine/PlatformFacts.h"
+#include "lab/ops/SharedRuns.h"
 #include "lab/problems/Operands.h"
 #include "lab/providers/ColdCaches.h"
 #include "lab/providers/HugePages.h"
@@ -49,6 +50,7 @@ public:
               {"seeds", true},
               {"cold", provider.computesHere()},
               {"cold_constants", provider.computesHere()},
+              {"company", provider.computesHere()},
               {"uncounted", counters ? counters->uncounted() : provider.uncounted()}};
     if (what == "task")
       return task(request);
@@ -61,7 +63,9 @@ public:
           {"outputs", request.value("inline", false) ? inlined() : write(request.at("directory").get<std::string>())}};
     }
     if (what == "time")
-      return time(request.value("warmup", 0), request.at("repetitions").get<int>(), flushOf(request));
+      return time(request, flushOf(request));
+    if (what == "accompany")
+      return accompany(request.at("runs").get<std::string>(), request.at("directory").get<std::string>());
     fail("unknown request '{}'", what);
   }
 
@@ -166,7 +170,24 @@ private:
     return inputs;
   }
 
-  json time(int warmup, int repetitions, Flush flush) {
+  /// Runs without end, until the laboratory sets the mark in the shared memory.
+  json accompany(const std::string &path, const std::string &directory) {
+    SharedRuns shared(path);
+    uint64_t runs = 0;
+    do {
+      provider.run();
+      shared.add();
+      ++runs;
+    } while (!shared.mustStop());
+    return {{"runs", runs}, {"outputs", write(directory)}};
+  }
+
+  json time(const json &request, Flush flush) {
+    int warmup = request.value("warmup", 0), repetitions = request.at("repetitions").get<int>();
+    std::string path = request.value("beside", "");
+    std::optional<SharedRuns> beside;
+    if (!path.empty())
+      beside.emplace(path);
     std::string reason = unflushable(flush);
     require(reason.empty(), "{}", reason);
     bool cold = flush == Flush::everything || (flush == Flush::constants && hasConstants);
@@ -195,21 +216,29 @@ private:
       else
         counts = more;
     };
+    uint64_t besideRuns = 0, runsBefore = 0;
     for (int64_t &sample : samples) {
       if (cold) {
         empty(flush);
         before = counters->read();
       }
+      if (beside)
+        runsBefore = beside->runs();
       auto begin = Clock::now();
       provider.run();
       prolong(begin, slowdown);
       sample = nanosecondsSince(begin);
+      if (beside)
+        besideRuns += beside->runs() - runsBefore;
       if (cold)
         count();
     }
     if (!cold)
       count();
-    return {{"samples_ns", samples}, {"counts", toJson(counts.value_or(Counts()))}};
+    json answer = {{"samples_ns", samples}, {"counts", toJson(counts.value_or(Counts()))}};
+    if (beside)
+      answer["beside_runs"] = besideRuns;
+    return answer;
   }
 
   /// Results inside the answer, for a laboratory that shares no files with this machine.

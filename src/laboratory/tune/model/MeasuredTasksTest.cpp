@@ -132,6 +132,9 @@ TEST_F(MeasuredTasksTest, leavesOutWhatCannotBeCompared) {
   add(kernel.task, elsewhere, &other);                       // this machine does not give such a target
   add(kernel.task, store::somePlatform("unknown"), nullptr); // nothing is known of the machine
   add({kernel.task.text + " ", "contraction", kernel.task.kernel}, platform, &here.machine); // another kernel
+  store::TuningTask inCompany = kernel.task;
+  inCompany.text = store::taskInCompany(kernel.task.text, store::someCompany());
+  add(inCompany, platform, &here.machine);
   store::TuningTask old = kernel.task, damaged = kernel.task;
   old.text.replace(0, 6, "task/1");
   add(old, platform, &here.machine);

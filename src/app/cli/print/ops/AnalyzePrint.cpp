@@ -160,6 +160,13 @@ std::string summaryOf(const std::vector<report::Turning> &turnings) {
   return fmt::format("{} of {} turn", turning, counted(countOf(turnings.size()), "curve"));
 }
 
+std::string summaryOf(const std::vector<report::SlowDown> &slowDowns) {
+  auto most = std::max_element(slowDowns.begin(), slowDowns.end(),
+                               [](auto &a, auto &b) { return a.judged.ratio.ratio < b.judged.ratio.ratio; });
+  return fmt::format("{}; the largest slow-down is {:.3f}", counted(countOf(slowDowns.size()), "point"),
+                     most->judged.ratio.ratio);
+}
+
 template <class Item> json figuresJson(const std::vector<Item> &items) {
   json list = json::array();
   for (const Item &item : items)
@@ -192,7 +199,8 @@ std::string titleOf(const Finding &finding) {
                                                              {"account", "Where the network's time goes"},
                                                              {"table", "Convolutions by shape"},
                                                              {"correlation", "What the times follow"},
-                                                             {"turning", "Turning points (slopes of logarithms)"}};
+                                                             {"turning", "Turning points (slopes of logarithms)"},
+                                                             {"company", "Slow-downs by company"}};
   if (const auto *speedups = std::get_if<report::Speedups>(&finding.figures))
     return "Speedup over " + speedups->baseline;
   return titles.at(finding.name);

@@ -252,6 +252,31 @@ std::string textOf(const std::vector<report::Turning> &turnings, const TableStyl
   return table.str(style);
 }
 
+/// A matrix for each column and setting: a line for each problem, and a column for each company, with a list of these.
+std::string textOf(const std::vector<report::SlowDown> &slowDowns, const TableStyle &style) {
+  std::string text;
+  for (const report::CompanyMatrix &matrix : report::matricesOf(slowDowns)) {
+    std::vector<TableColumn> columns = {problemColumn(), numberColumn("alone", "ms")};
+    std::string names;
+    for (size_t i = 0; i < matrix.companies.size(); ++i) {
+      columns.push_back(textColumn(fmt::format("B{}", i + 1)));
+      names += fmt::format("B{}: {}\n", i + 1, matrix.companies[i]);
+    }
+    Table table(columns);
+    for (const auto &line : matrix.lines) {
+      const report::SlowDown *any = *std::find_if(line.begin(), line.end(), [](auto *cell) { return cell; });
+      std::vector<std::string> cells = {problemCell(*any->alone), millisecondsText(any->alone->median)};
+      for (const report::SlowDown *cell : line)
+        cells.push_back(
+            cell ? fmt::format("{} ({})", number(cell->judged.ratio.ratio), intervalCell(cell->judged.ratio)) : "");
+      table.row(std::vector<TableCell>(cells.begin(), cells.end()));
+    }
+    text += fmt::format("{}{} ({}), time beside B / time alone:\n{}{}", text.empty() ? "" : "\n", matrix.column,
+                        matrix.context, table.str(style), names);
+  }
+  return text;
+}
+
 } // namespace
 
 std::string tablesOf(const jobs::Finding &finding, const TableStyle &style) {

@@ -46,11 +46,32 @@ std::string wrapped(const std::vector<std::string> &parts, size_t width) {
   return text + line + "\n";
 }
 
-/// The column of a point as text: "lathe:auto:records".
+/// The column of a point as text: "lathe:auto:records", and what runs beside: "lathe:auto beside relu x=64".
 std::string columnOf(const json &point) {
   std::string schedule = point.value("schedule", "");
-  return point["provider"].get<std::string>() + ":" + point["variant"].get<std::string>() +
-         (schedule.empty() ? "" : ":" + schedule);
+  std::string text = point["provider"].get<std::string>() + ":" + point["variant"].get<std::string>() +
+                     (schedule.empty() ? "" : ":" + schedule);
+  if (auto company = point.find("company"); company != point.end())
+    text += " beside " + (*company)["problem"].get<std::string>();
+  return text;
+}
+
+/// A line for each point in company: its time, and the ratio to the time alone.
+std::string companyText(const json &row) {
+  std::string text;
+  const json &points = row["points"];
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!points[i].contains("company"))
+      continue;
+    text += fmt::format("  {} {}", columnOf(points[i]), timeText(points[i]));
+    for (const json &one : row.value("slow_downs", json::array()))
+      if (one["together"] == i)
+        text += fmt::format(", {:.3f} times as long as alone ({:.3f} to {:.3f}), {:.0f} runs/s of the companion",
+                            one["ratio"].get<double>(), one["ratio_low"].get<double>(), one["ratio_high"].get<double>(),
+                            points[i]["figures"]["companion_rate"].get<double>());
+    text += "\n";
+  }
+  return text;
 }
 
 std::string summariesText(const std::vector<lab::OpsSummary> &summaries, const TableStyle &style) {
@@ -161,12 +182,14 @@ std::string rowText(const json &row, size_t width) {
   if (row.contains("resources"))
     parts.push_back(row["resources"].get<std::string>());
   for (const json &point : row["points"])
-    parts.push_back(fmt::format("{} {}", columnOf(point), timeText(point)));
+    if (!point.contains("company"))
+      parts.push_back(fmt::format("{} {}", columnOf(point), timeText(point)));
   for (const json &verdict : row["verdicts"])
     parts.push_back(fmt::format("{} / {} {:.3f} {}", verdict["peer"].get<std::string>(),
                                 row["points"][0]["provider"].get<std::string>(), verdict["ratio"].get<double>(),
                                 verdictText(verdict)));
   std::string text = wrapped(parts, width);
+  text += companyText(row);
   bool wrong = false;
   for (const json &point : row["points"]) {
     std::string status = point["status"];

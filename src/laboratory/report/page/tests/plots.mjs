@@ -9,6 +9,7 @@ const { markedBaseline, speedups } = await load("charts/speedups.ts");
 const { figuresText, firstRows } = await load("data/networks.ts");
 const { settingFacts } = await load("data/settings.ts");
 const { Judgements } = await load("data/judged.ts");
+const { companyMatrices, slowDownsOf } = await load("data/company.ts");
 const { statisticOf, statistics } = await load("data/dataset.ts");
 const { matches, speedupsOver, cellsAcrossPlatforms } = await load("data/cells.ts");
 const { visibleIn } = await load("data/visible.ts");
@@ -107,6 +108,32 @@ const tests = {
     assert.deepEqual(of("relu x=1x64", "relu x=2x64", "relu x=3x64:bf16", "tanh x=3x64", "custom", "<b>9x9", "softmax x=3x64 axis=-1"), []);
     // A network by its inputs; the hash of the file is no number.
     assert.deepEqual(of(...range([1, 4, 16], "net.onnx@0123456789abcdef data Nx3x8x8")).map(({ title }) => title), ["net.onnx data n×3×8×8"]);
+  },
+
+  async "company is compared with the same point alone in its experiment"() {
+    const company = (problem) => ({ problem, provider: "lathe:auto", threads: 1, place: "cache", least_runs: 3 });
+    const settings = [{ threads: 1, text: "" }, { threads: 1, text: "a", company: company("relu x=1") }, { threads: 1, text: "b", company: company("relu x=2") }, { threads: 2, text: "c", company: company("relu x=2") }];
+    // Each point: experiment, setting, time. The last ones lack their point alone: it has other threads, or did not pass.
+    const points = [[0, 0, 2], [0, 1, 3], [0, 2, 5], [1, 0, 4], [1, 1, 4], [1, 3, 9], [2, 0, 1], [2, 1, 2]];
+    const data = {
+      count: points.length,
+      document: { settings },
+      column: (name) => points.map(([experiment, setting]) => ({ experiment, setting, problem: 0 })[name]),
+      columnOf: points.map(() => 0),
+      setting: (point) => settings[points[point][1]],
+      counts: (point) => point !== 6,
+      time: (point) => points[point][2],
+      judgements: { of: (_top, _bottom, _statistic, ratio) => ({ ratio }) },
+      problem: () => ({ text: "conv" }),
+      placedText: () => "lathe:auto",
+      conditionText: () => "ops, 1 thread",
+    };
+    const all = points.map((_point, index) => index);
+    assert.deepEqual(slowDownsOf(data, all).map(({ point, alone, judged }) => [point, alone, judged.ratio]), [[1, 0, 1.5], [2, 0, 2.5], [4, 3, 1]]);
+    const [matrix, ...rest] = companyMatrices(data, all.slice(0, 3), (text) => text);
+    assert.equal(rest.length, 0);
+    assert.deepEqual(matrix.companies, ["relu x=1 (1 thread, same cache)", "relu x=2 (1 thread, same cache)"]);
+    assert.deepEqual(matrix.cells.map((row) => row.map((cell) => cell.point)), [[1, 2]]);
   },
 
   async "a baseline that is the same as another column is that column"() {

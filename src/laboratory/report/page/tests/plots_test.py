@@ -2,4 +2,4 @@
 """Runs plots.mjs."""
 import node_tests
 
-node_tests.run("plots.mjs", 13)
+node_tests.run("plots.mjs", 14)

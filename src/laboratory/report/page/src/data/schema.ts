@@ -77,6 +77,15 @@ export interface Problem extends Labels {
   detail?: Record<string, unknown>;
 }
 
+/** What ran without end beside the measured work. */
+export interface Company {
+  problem: string;
+  provider: string;
+  threads: number;
+  place: string; // what the CPUs of both sides share: "core", "cache", "socket", "machine"
+  least_runs: number;
+}
+
 export interface Setting {
   threads: number;
   batch: number;
@@ -85,6 +94,7 @@ export interface Setting {
   schedule: string; // "": the provider's choice
   cache: string;
   extra: Record<string, unknown>;
+  company?: Company; // absent: the work ran alone
   text: string; // without defaults: "2 threads, cold"
 }
 

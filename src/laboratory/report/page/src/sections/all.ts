@@ -1,6 +1,7 @@
 // The sections in the order of the page.
 import type { Section } from "../ui/view";
 import { best } from "./best";
+import { company } from "./company";
 import { curves } from "./curves";
 import { environment } from "./environment";
 import { failures, unverified } from "./failures";
@@ -26,6 +27,7 @@ export const sections: Section[] = [
   speedups,
   roofline,
   best,
+  company,
   segments,
   profile,
   graph,

@@ -3,6 +3,7 @@
 // Prints a line for each file.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { company } from "../charts/company";
 import { confusion } from "../charts/confusion";
 import { curves } from "../charts/curves";
 import { echarts } from "../charts/echarts";
@@ -14,7 +15,9 @@ import { roofline } from "../charts/roofline";
 import { speedups } from "../charts/speedups";
 import { violinParts, violins } from "../charts/violins";
 import { cellsOf, speedupsOver } from "../data/cells";
+import { companyMatrices } from "../data/company";
 import { Dataset } from "../data/dataset";
+import { problemTitle } from "../data/format";
 import { confusionOf } from "../data/networks";
 import { familiesOf, profilesOf } from "../data/profiles";
 import type { Document } from "../data/schema";
@@ -105,6 +108,7 @@ function* plotsOf(view: View): Generator<[string, Plot[]]> {
       ),
   ];
   yield ["roofline", machines(view).map((machine) => roofline(data, pointsOf(view, machine), colours, look))];
+  yield ["company", companyMatrices(data, points, problemTitle).map((matrix) => company(data, matrix, look))];
   const axes = (x: string, labels: string[]) => ({ x, y: "time", labels, logarithmic: false });
   const runs = segmentRuns(data, view.points, colours);
   yield [
