@@ -126,9 +126,9 @@ public:
   std::string baseline; // PageHeader::baseline
 
   /// Judges all pairs of a group of few points, and in a larger one each pair of a point and a point that may be its
-  /// baseline: the fastest one of a column, and of a column with a schedule where the group has few of them. The points of
-  /// a sweep are compared with the first one, too, and points in company with the same point alone in their experiment.
-  /// `startsOf` returns the times of a point.
+  /// baseline: the fastest one of a column, and of a column with a schedule where the group has few of them. The points
+  /// of a sweep are compared with the first one, too, and points in company with the same point alone in their
+  /// experiment. `startsOf` returns the times of a point.
   ///
   /// {"partners": for each point the number of its pairs with later points, "others": these later points, "judged": by
   /// statistic the columns verdicts, ratios, lows and highs with a row for each pair (Judgement in PagePairs.cpp)}

@@ -1,8 +1,8 @@
-// Reads what earlier versions of Lathe wrote: stores of every version of the schema, an archive, shipped records and a log
-// of AutoTVM. All of them open, give the same keys, and the same records are chosen.
+// Reads what earlier versions of Lathe wrote: stores of every version of the schema, an archive, shipped records and a
+// log of AutoTVM. All of them open, give the same keys, and the same records are chosen.
 //
-// tests/written.jsonl is an archive that commit 4826037 wrote. Its schema had version 8. The keys below, the texts and the
-// archive never change. A new version of the schema adds cells to the rows of written().
+// tests/written.jsonl is an archive that commit 4826037 wrote. Its schema had version 8. The keys below, the texts and
+// the archive never change. A new version of the schema adds cells to the rows of written().
 #include "store/Archive.h"
 #include "store/Schema.h"
 #include "store/StoreTesting.h"

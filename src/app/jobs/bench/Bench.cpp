@@ -159,7 +159,8 @@ private:
   /// Stores and reports what was measured before a signal.
   void reportInterrupted() {
     std::unique_lock lock(mutex);
-    // Waits as long as storing a size in a file takes. A server may take longer, but its own clean-up stores the points.
+    // Waits as long as storing a size in a file takes. A server may take longer, but its own clean-up stores the
+    // points.
     wasKept.wait_for(lock, std::chrono::seconds(2),
                      [&] { return bench.sizes.empty() || !bench.sizes.back().finished || kept == bench.sizes.size(); });
     lock.release(); // keeps the lock until the process ends, so that nothing more is measured

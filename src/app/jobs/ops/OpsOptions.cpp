@@ -256,7 +256,7 @@ void OpsOptions::addCompany(lab::OpsSetting &setting) const {
   lab::OpsColumn column;
   column.provider = *provider;
   column.variant = "auto";
-  auto cpus = lab::cpusOfBoth(lab::usableCpus(), setting.threads, besideThreads, besidePlace);
+  auto cpus = lab::cpusOfBoth(readTopology(), setting.threads, besideThreads, besidePlace);
   require(cpus.done(), "--beside: {}", cpus.done() ? "" : cpus.reason());
   setting.cpus = *cpus;
   for (const std::string &word : beside)

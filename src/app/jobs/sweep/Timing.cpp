@@ -115,7 +115,8 @@ private:
   }
 };
 
-/// The row of a native runtime that runs the model of `row` on as many threads with the same resources; null if none was timed.
+/// The row of a native runtime that runs the model of `row` on as many threads with the same resources; null if none
+/// was timed.
 const SweepRow *runtimeOf(const SweepRow &row, const std::vector<SweepRow> &rows) {
   auto found = std::find_if(rows.begin(), rows.end(), [&](const SweepRow &other) {
     return !other.runtime.empty() && !other.foreignBuild && other.timed() && other.model.model == row.model.model &&

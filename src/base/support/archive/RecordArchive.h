@@ -34,9 +34,9 @@ nlohmann::json parseDocument(std::string_view text);
 
 // Key in the first line of an archive, which counts the records. Each other line is one record: {"point": {...}}.
 constexpr const char *archiveKey = "lathe_store";
-// Versions of the archive format. Format 2 has tasks, and tuning records with all of their fields. Format 3 has
-// labels. Format 4 has points in company, which older versions would take for points of work that runs alone. An archive
-// is written in the lowest format that has its content.
+// Versions of the archive format. Format 2 has tasks, and tuning records with all of their fields. Format 3 has labels.
+// Format 4 has points in company, which older versions would take for points of work that runs alone. An archive is
+// written in the lowest format that has its content.
 constexpr int64_t formatOfTasks = 2, formatOfLabels = 3, archiveFormat = 4;
 
 /// Returns what the first line `line` of the archive `path` says. Throws Error if `line` is not the first line of an

@@ -1,7 +1,9 @@
 // The process that runs beside measured columns.
 #include "lab/ops/OpsRows.h"
+#include "lab/resources/Placement.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 namespace lathe::lab {
@@ -37,7 +39,9 @@ std::string Companion::start(const std::vector<int> &cpus) {
 }
 
 std::string Companion::startNow(const std::vector<int> &cpus) {
-  BoundToCpus bound(cpus);
+  std::optional<CpuAffinity> bound;
+  if (!cpus.empty())
+    bound.emplace(cpus);
   ProviderSpec spec = what.column.provider;
   spec.command = state.directory.keepingFilesHere(spec.command);
   auto started = ProviderWorker::start(spec, state.options.limits, state.options.timeouts);

@@ -7,7 +7,7 @@
 
 #include "lab/compare/Compare.h"
 #include "lab/judging/Turns.h"
-#include "lab/machine/Topology.h"
+#include "lab/machine/CpusOfBoth.h"
 #include "lab/ops/ProviderWorker.h"
 #include "lab/problems/ProblemList.h"
 #include "lab/resources/HeldResources.h"

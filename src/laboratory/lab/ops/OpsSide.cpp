@@ -1,7 +1,9 @@
 #include "lab/ops/CallCost.h"
 #include "lab/ops/OpsRows.h"
+#include "lab/resources/Placement.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 namespace lathe::lab {
@@ -115,7 +117,9 @@ bool Side::start() {
     return true;
   contender().quit();
   contender().cpus = cpus;
-  BoundToCpus bound(cpus);
+  std::optional<CpuAffinity> bound;
+  if (!cpus.empty())
+    bound.emplace(cpus);
   ProviderSpec spec = contender().column.provider;
   spec.command = state.directory.keepingFilesHere(spec.command);
   auto started = take(ProviderWorker::start(spec, state.options.limits, state.options.timeouts));
@@ -292,8 +296,8 @@ void Side::spend(double seconds) {
   });
 }
 
-/// Restarts the column's process: its memory placement is random, and affects its times. The sides of a column, alone and
-/// in company, share its process.
+/// Restarts the column's process: its memory placement is random, and affects its times. The sides of a column, alone
+/// and in company, share its process.
 void Side::startAgain() {
   double began = steadySeconds();
   if (std::exchange(contender().start, state.start) != state.start)

@@ -81,7 +81,8 @@ public:
   /// `directory`, which are removed.
   process::Result<std::map<std::string, Tensor>> run(const std::string &directory);
   /// Times runs like TimingWorker::time, with the caches in `state` before every run. Fails if the provider does not
-  /// support the state. `beside`: path of the shared memory of a companion, whose runs are counted (lab/ops/SharedRuns.h).
+  /// support the state. `beside`: path of the shared memory of a companion, whose runs are counted
+  /// (lab/ops/SharedRuns.h).
   process::Result<Timing> time(int warmup, int repetitions, store::CacheState state, const std::string &beside = "");
 
   /// Makes the provider run the prepared problem without end, and count its runs in the shared memory at the path

@@ -1,5 +1,5 @@
-// Rows in company: no analysis compares or mixes them with rows alone, and their slow-downs are over the row alone of the
-// same experiment.
+// Rows in company: no analysis compares or mixes them with rows alone, and their slow-downs are over the row alone of
+// the same experiment.
 #include "report/company/SlowDowns.h"
 
 #include "report/Account.h"

@@ -1,0 +1,27 @@
+// CPUs for two processes that are measured beside each other.
+#pragma once
+
+#include "machine/Topology.h"
+#include "support/Error.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace lathe::lab {
+
+/// The names of places, in which two processes share less and less: "core" (threads of one core), "cache" (other cores
+/// at one last-level cache), "socket" (another last-level cache), "machine" (another socket).
+std::span<const std::string_view> placeNames();
+
+struct CpusOfBoth {
+  NumberList measured, beside; // numbers of CPUs
+  std::string place;           // one of placeNames
+};
+/// Chooses, of the CPUs that this process may use, one for each thread of a measured process and of the process beside
+/// it, which shares `place` with it; "any": the first of cache, socket, machine and core that has enough CPUs. Declines
+/// with the numbers if there are too few.
+Outcome<CpusOfBoth> cpusOfBoth(const Topology &machine, int measuredThreads, int besideThreads,
+                               const std::string &place);
+
+} // namespace lathe::lab
