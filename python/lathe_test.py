@@ -49,6 +49,46 @@ class WrapperTest(unittest.TestCase):
         x[:] = 4
         np.testing.assert_array_equal(context.run()["out"], np.full((2, 4), 6, np.float32))
 
+    def test_contexts_share_a_pool(self):
+        package, pool = lathe.load(self.plain), lathe.Pool(4)
+        contexts = [package.context(threads, pool, first) for threads, first in ((2, 0), (2, 2), (0, 1), (1, 3))]  # some in common
+        del pool
+        wrong = []
+
+        def work(number, context):
+            for repeat in range(200):
+                x = np.full((1 + repeat % 5, 4), number + repeat, np.float32)
+                if not np.array_equal(context.run({"x": x})["out"], x * 1.5):
+                    wrong.append((number, repeat))
+
+        threads = [threading.Thread(target=work, args=pair) for pair in enumerate(contexts)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+        for slots, cpus, says in ((2, [0], "1 CPUs for 2 slots"), (2, [0, 1 << 20], "cannot be bound to CPU"), (-1, None, "-1 slots"),
+                                  (2000, None, "expected 0 to 1024")):
+            with self.assertRaisesRegex(lathe.Error, says):
+                lathe.Pool(slots, cpus)
+        with self.assertRaisesRegex(lathe.Error, "2 threads from slot 1 on, expected slots of the pool, which has 2"):
+            package.context(2, lathe.Pool(2), 1)
+        bound = lathe.Pool(1, [min(os.sched_getaffinity(0))])
+        np.testing.assert_array_equal(package.context(1, bound).run({"x": np.ones((1, 4), np.float32)})["out"], [[1.5] * 4])
+
+    def test_a_forked_child_makes_contexts_of_its_own(self):
+        context = lathe.load(self.plain).context(threads=2)
+        x = np.ones((2, 4), np.float32)
+        context.run({"x": x})
+        child = os.fork()
+        if child == 0:
+            try:
+                context.run({"x": x})
+                os._exit(1)
+            except lathe.Error as error:
+                os._exit(0 if "after fork()" in str(error) else 2)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
     def test_profile(self):
         context = lathe.load(self.plain).context()
         context.run({"x": np.ones((2, 4), np.float32)}, profile=True)

@@ -184,15 +184,41 @@ LATHE_API lathe_status lathe_quantize(const lathe_quantization *quantization, co
 LATHE_API lathe_status lathe_dequantize(const lathe_quantization *quantization, const lathe_tensor *integers,
                                         const lathe_tensor *real);
 
+/* ---- Pools of threads ------------------------------------------------------------------------------------------ */
+
+/* Threads that several contexts share. A pool has slots 0, 1, ...; the thread that runs a context takes
+   the place of the first slot of the context, the pool's threads those of the others. Usable from several
+   threads. */
+typedef struct lathe_pool lathe_pool;
+
+typedef struct lathe_pool_options {
+  size_t struct_size;
+  int32_t slots;       /* 1 to 1024; 0: all processors of the process */
+  int32_t reserved;    /* 0 */
+  const int32_t *cpus; /* for each slot, the CPU to which its thread is bound, or null. A thread that runs
+                          a context stays where it is. */
+} lathe_pool_options;
+
+/* Creates a pool. Null `options` mean all processors. Fails for a CPU that the process may not use. */
+LATHE_API lathe_status lathe_pool_create(const lathe_pool_options *options, lathe_pool **pool);
+/* Null is ignored. The threads end when the contexts of the pool are freed, too. */
+LATHE_API void lathe_pool_free(lathe_pool *pool);
+
 /* ---- Contexts --------------------------------------------------------------------------------------------------- */
 
 typedef struct lathe_context_options {
   size_t struct_size;
   int32_t threads;  /* calling thread included; 0: all processors of the process. Results do not depend on it. */
   int32_t reserved; /* 0 */
+  const lathe_pool *pool; /* null: the context has threads of its own */
+  /* With a pool: the context computes on `threads` slots (0: all that follow) from `first_slot` on. Contexts
+     on disjoint slots run at the same time, from a thread each; runs on common slots take turns. */
+  int32_t first_slot;
+  int32_t reserved2; /* 0 */
 } lathe_context_options;
 
-/* Creates a context. Null `options` mean one thread. */
+/* Creates a context. Null `options` mean one thread. A context and its pool work in the process that made them: after
+   fork(), a run in the child fails. */
 LATHE_API lathe_status lathe_context_create(const lathe_model *model, const lathe_context_options *options,
                                             lathe_context **context);
 /* Null is ignored. */

@@ -13,7 +13,7 @@ as its tables (lathe.results). docs/python.md is the introduction.
 A package contains native code: loading one means trusting it.
 """
 from lathe import results, verbs
-from lathe._context import Context
+from lathe._context import Context, Pool
 from lathe._libraries import Cancelled, Error
 from lathe._models import Model, Package, load, runtime_version
 from lathe._ports import Port, Quantization
@@ -29,5 +29,5 @@ def __getattr__(name: str) -> str:
     raise AttributeError(f"module 'lathe' has no attribute '{name}'")
 
 
-__all__ = ["Cancelled", "Context", "Error", "Model", "Package", "Port", "Quantization", "Store", "load", "results", "runtime_version"]
+__all__ = ["Cancelled", "Context", "Error", "Model", "Package", "Pool", "Port", "Quantization", "Store", "load", "results", "runtime_version"]
 __all__ += verbs.__all__

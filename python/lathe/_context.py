@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from lathe._libraries import Cancelled, Error, call, core, int32, new, runtime
 from lathe._ports import Port, index_of
-from lathe._structures import BF16, NOTHING, SEQUENCE, STRING, TYPES, ContextOptions, ProfileRow, String, Tensor
+from lathe._structures import BF16, NOTHING, SEQUENCE, STRING, TYPES, ContextOptions, PoolOptions, ProfileRow, String, Tensor
 
 if TYPE_CHECKING:
     from lathe._models import Package
@@ -21,17 +22,31 @@ def _quoted(names: list[str]) -> str:
     return ", ".join(f"'{name}'" for name in names) or "none"
 
 
+class Pool:
+    """Threads that several contexts share, `slots` of them (0: all CPUs), each bound to the CPU of `cpus` if that is given. A run
+    takes the place of its context's first slot; contexts on disjoint slots run at the same time, those on common slots in turn."""
+
+    def __init__(self, slots: int = 0, cpus: Iterable[int] | None = None) -> None:
+        numbers = [] if cpus is None else [int(cpu) for cpu in cpus]
+        if cpus is not None and len(numbers) != slots:
+            raise Error(f"{len(numbers)} CPUs for {slots} slots, expected as many")
+        array = (ctypes.c_int32 * len(numbers))(*numbers) if numbers else None
+        self._handle = ctypes.c_void_p()
+        call("lathe_pool_create", ctypes.byref(new(PoolOptions, int32("slots", slots), 0, array)), ctypes.byref(self._handle))
+        weakref.finalize(self, runtime().lathe_pool_free, self._handle)  # contexts keep its threads
+
+
 class Context:
     """Working memory and threads of one caller. Threads that share a context use it in turn. `close`, or the end of a
     `with` block, frees the memory."""
 
-    def __init__(self, model: Package, threads: int = 1) -> None:
+    def __init__(self, model: Package, threads: int = 1, pool: Pool | None = None, first_slot: int = 0) -> None:
         self.model = model
         self._bound: dict[int, Any] = {}  # what inputs that _bind bound lie in
         self._states: set[int] = set()  # inputs that runs set
         session = core().Session  # first: if the extension is missing, no context may be left that nothing frees
         handle = ctypes.c_void_p()
-        options = new(ContextOptions, int32("threads", threads), 0)
+        options = new(ContextOptions, int32("threads", threads), 0, pool._handle if pool else None, int32("first_slot", first_slot), 0)
         call("lathe_context_create", model._handle, ctypes.byref(options), ctypes.byref(handle))
         self._session = session(handle.value, tuple((port.name, port.element_type, port.plain) for port in model.inputs),
                                 tuple((port.name, port.element_type, port.plain, port.dtype) for port in model.outputs), Error, Cancelled,

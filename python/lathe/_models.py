@@ -10,7 +10,7 @@ import threading
 from typing import Any, Callable, Concatenate, ParamSpec, TypeVar
 
 from lathe import verbs
-from lathe._context import Context, Inputs
+from lathe._context import Context, Pool, Inputs
 from lathe._libraries import Error, call, encoded_path, new, runtime
 from lathe._ports import Port, Quantization
 from lathe._structures import LoadOptions, RawPort, RawQuantization
@@ -123,8 +123,8 @@ class Package(Model):
     def outputs(self) -> list[Port]:
         return self._outputs
 
-    def context(self, threads: int | None = None) -> Context:
-        return Context(self, self.threads if threads is None else threads)
+    def context(self, threads: int | None = None, pool: Pool | None = None, first_slot: int = 0) -> Context:
+        return Context(self, self.threads if threads is None else threads, pool, first_slot)
 
     def run(self, inputs: Inputs, dequantize: bool = False) -> dict[str, Any]:
         context = self._context

@@ -36,7 +36,13 @@ class String(ctypes.Structure):
 
 
 class ContextOptions(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_int32), ("reserved", ctypes.c_int32)]
+    _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_int32), ("reserved", ctypes.c_int32), ("pool", ctypes.c_void_p),
+                ("first_slot", ctypes.c_int32), ("reserved2", ctypes.c_int32)]
+
+
+class PoolOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("slots", ctypes.c_int32), ("reserved", ctypes.c_int32),
+                ("cpus", ctypes.POINTER(ctypes.c_int32))]
 
 
 class LoadOptions(ctypes.Structure):

@@ -70,7 +70,7 @@ def runtime() -> Any:
         found.lathe_runtime_version.restype = ctypes.c_char_p
         for name in ("lathe_model_input_count", "lathe_model_output_count", "lathe_context_profile_rows"):
             getattr(found, name).restype = ctypes.c_size_t
-        found.lathe_model_free.restype = found.lathe_context_free.restype = None
+        found.lathe_model_free.restype = found.lathe_context_free.restype = found.lathe_pool_free.restype = None
     return found
 
 

@@ -1,6 +1,8 @@
 // include/lathe/runtime.h on top of Model and Context. Nothing throws across this boundary.
 #include "runtime/CApiParts.h"
 
+#include "runtime/Cpu.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -136,6 +138,21 @@ lathe_status lathe_model_get_info(const lathe_model *model, lathe_model_info *in
   });
 }
 
+lathe_status lathe_pool_create(const lathe_pool_options *options, lathe_pool **pool) {
+  return guarded([&] {
+    expect(pool != nullptr, "pool is null");
+    *pool = nullptr;
+    lathe_pool_options given{};
+    if (options)
+      given = readStruct(options, sizeof(lathe_pool_options), "options");
+    expect(given.slots >= 0 && given.slots <= 1024, "options: {} slots, expected 0 to 1024", given.slots);
+    int slots = given.slots ? given.slots : availableCpus();
+    std::span<const int> cpus(given.cpus, given.cpus ? static_cast<size_t>(slots) : 0);
+    *pool = new lathe_pool{std::make_shared<ThreadPool>(slots, cpus)};
+  });
+}
+void lathe_pool_free(lathe_pool *pool) { delete pool; }
+
 lathe_status lathe_context_create(const lathe_model *model, const lathe_context_options *options,
                                   lathe_context **context) {
   return guarded([&] {
@@ -143,8 +160,17 @@ lathe_status lathe_context_create(const lathe_model *model, const lathe_context_
     *context = nullptr;
     ContextOptions given;
     if (options) {
-      given.threads = readStruct(options, sizeof(lathe_context_options), "options").threads;
+      auto read = readStruct(options, offsetof(lathe_context_options, pool), "options");
+      given.threads = read.threads;
       expect(given.threads >= 0 && given.threads <= 1024, "options: {} threads, expected 0 to 1024", given.threads);
+      if (read.pool) {
+        given.pool = read.pool->pool;
+        given.firstSlot = read.first_slot;
+        int slots = given.pool->slots();
+        expect(read.first_slot >= 0 && read.first_slot < slots && given.threads <= slots - read.first_slot,
+               "options: {} threads from slot {} on, expected slots of the pool, which has {}", given.threads,
+               read.first_slot, slots);
+      }
     }
     *context = new lathe_context(model->model, given);
   });

@@ -4,6 +4,7 @@
 #include "lathe/runtime.h"
 
 #include "runtime/Context.h"
+#include "runtime/ThreadPool.h"
 
 #include <cstring>
 #include <map>
@@ -98,6 +99,10 @@ struct lathe_model {
     for (const lathe::runtime::Port &port : model->outputs())
       outputs.emplace_back(port);
   }
+};
+
+struct lathe_pool {
+  std::shared_ptr<lathe::runtime::ThreadPool> pool;
 };
 
 struct lathe_context {

@@ -1,4 +1,5 @@
 #include "lathe/runtime.h"
+#include "runtime/Context.h"
 #include "runtime/testing/TestPlan.h"
 
 #include <gtest/gtest.h>
@@ -7,8 +8,11 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
+using namespace lathe::runtime;
 using namespace lathe::runtime::testing;
 
 namespace {
@@ -279,11 +283,82 @@ TEST_F(CApiTest, misuseIsAStatusNeverACrash) {
   lathe_model *none = model;
   EXPECT_EQ(lathe_model_load("/nowhere.lathe", nullptr, &none), LATHE_FAILED);
   EXPECT_EQ(none, nullptr);
-  lathe_context_options options{sizeof options, -1, 0};
+  lathe_context_options options{sizeof options, -1, 0, nullptr, 0, 0};
   lathe_context *other = nullptr;
   EXPECT_EQ(lathe_context_create(model, &options, &other), LATHE_INVALID_ARGUMENT);
   lathe_model_free(nullptr);
   lathe_context_free(nullptr);
+}
+
+TEST_F(CApiTest, contextsShareAPool) {
+  lathe_pool_options few{sizeof few, 3, 0, nullptr};
+  lathe_pool *pool = nullptr;
+  ASSERT_EQ(lathe_pool_create(&few, &pool), LATHE_OK);
+  lathe_context_options options{sizeof options, 2, 0, pool, 2, 0};
+  lathe_context *none = nullptr;
+  EXPECT_EQ(lathe_context_create(model, &options, &none), LATHE_INVALID_ARGUMENT);
+  EXPECT_STREQ(lathe_last_error(), "options: 2 threads from slot 2 on, expected slots of the pool, which has 3");
+  std::vector<lathe_context *> contexts;
+  for (int32_t first : {0, 1, 1}) {
+    options.first_slot = first;
+    ASSERT_EQ(lathe_context_create(model, &options, &contexts.emplace_back()), LATHE_OK) << lathe_last_error();
+  }
+  options.struct_size = offsetof(lathe_context_options, pool); // of a program that knows no pools
+  ASSERT_EQ(lathe_context_create(model, &options, &contexts.emplace_back()), LATHE_OK);
+  lathe_pool_free(pool); // contexts keep its threads
+  auto run = [&](lathe_context *own, float first) {
+    float in[4] = {first, first + 1, first + 2, first + 3};
+    int64_t dims[] = {1, 4};
+    lathe_tensor tensor{sizeof tensor, LATHE_FLOAT32, 0, 2, dims, in, sizeof in}, out{};
+    out.struct_size = sizeof out;
+    for (int repeat = 0; repeat < 200; ++repeat) {
+      ASSERT_EQ(lathe_context_set_input(own, 0, &tensor), LATHE_OK);
+      ASSERT_EQ(lathe_context_run(own), LATHE_OK);
+      ASSERT_EQ(lathe_context_output(own, 0, &out), LATHE_OK);
+      for (int i = 0; i < 4; ++i)
+        ASSERT_EQ(static_cast<const float *>(out.data)[i], in[i] * 1.5f);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < contexts.size(); ++i)
+    threads.emplace_back(run, contexts[i], float(100 * i));
+  for (std::thread &thread : threads)
+    thread.join();
+  for (lathe_context *own : contexts)
+    lathe_context_free(own);
+  int32_t cpus[] = {0, 1 << 20};
+  lathe_pool_options wrong{sizeof wrong, 2, 0, cpus};
+  EXPECT_EQ(lathe_pool_create(&wrong, &pool), LATHE_FAILED);
+  EXPECT_STREQ(lathe_last_error(), "a thread cannot be bound to CPU 1048576: the process may not use it");
+  EXPECT_EQ(pool, nullptr);
+}
+
+TEST_F(CApiTest, aForkedChildIsToldThatThreadsAreMissing) {
+  TestPlan p;
+  uint32_t x = p.input("x", {"4"});
+  p.half(x, p.output("out", {"4"}), "4");
+  auto shared = p.model("m.lathe");
+  auto own = std::make_unique<Context>(shared, ContextOptions{.threads = 2});
+  own->setInput(0, Tensor::of<float>({4}, {1, 2, 3, 4}));
+  own->run();
+  pid_t child = ::fork();
+  if (child == 0) {
+    int result = 1;
+    try {
+      own->run();
+    } catch (const lathe::Error &error) {
+      result = std::string(error.what()).find("after fork()") == std::string::npos ? 2 : 0;
+    }
+    own.reset(); // does not wait for threads that are not there
+    Context fresh(shared, {.threads = 2});
+    fresh.setInput(0, Tensor::of<float>({4}, {1, 2, 3, 4}));
+    fresh.run();
+    ::_exit(result);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  own->run();
 }
 
 TEST_F(CApiTest, damagedConstantsAreFoundUnlessTheCheckIsSkipped) {

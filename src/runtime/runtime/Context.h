@@ -13,8 +13,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 namespace lathe::runtime {
+
+class ThreadPool;
 
 /// Error of a run that Context::cancel has ended.
 class Cancelled : public Error {
@@ -23,8 +26,14 @@ public:
 };
 
 struct ContextOptions {
-  // number of threads that compute, the calling thread included; 0: as many as the process may use processors
+  /// Number of threads that compute, the calling thread included; 0: as many as the process may use processors, or as
+  /// the pool has slots behind `firstSlot`.
   int threads = 1;
+  /// Pool that several contexts share; null: the context makes one of its own. The context computes on `threads` slots
+  /// from `firstSlot` on; the thread that calls `run` takes the place of the first of them. Contexts on disjoint slots
+  /// may run at the same time, from a thread each; runs on common slots take turns.
+  std::shared_ptr<ThreadPool> pool = nullptr;
+  int firstSlot = 0;
 };
 
 /// Description and cost of one instruction of the plan, for the extents that are bound now. Its strings and spans live

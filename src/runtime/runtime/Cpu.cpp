@@ -1,7 +1,10 @@
 #include "runtime/Cpu.h"
 
 #include "package/Package.h"
+#include "support/Error.h"
 
+#include <atomic>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -131,6 +134,24 @@ int availableCpus() {
     return CPU_COUNT(&set);
   long online = ::sysconf(_SC_NPROCESSORS_ONLN);
   return online > 0 ? static_cast<int>(online) : 1;
+}
+
+void bindToCpu(pthread_t thread, int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (cpu >= 0 && cpu < CPU_SETSIZE)
+    CPU_SET(cpu, &set);
+  require(::pthread_setaffinity_np(thread, sizeof set, &set) == 0,
+          "a thread cannot be bound to CPU {}: the process may "
+          "not use it",
+          cpu);
+}
+
+unsigned forksSoFar() {
+  static std::atomic<unsigned> forks{0};
+  static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
+  static_cast<void>(registered);
+  return forks;
 }
 
 void moveOffThisCpu(pthread_t thread) {

@@ -17,6 +17,12 @@ int availableCpus();
 /// affinity is unchanged afterwards.
 void moveOffThisCpu(pthread_t thread);
 
+/// Binds `thread` to a CPU. Throws Error if the process may not use it.
+void bindToCpu(pthread_t thread, int cpu);
+
+/// Number of times that fork() has made this process or one of those before it, since the first call in one of them.
+unsigned forksSoFar();
+
 /// Sets the floating-point mode of the calling thread while the object lives: denormals are flushed to zero, results
 /// are rounded to nearest, exceptions are masked. The destructor restores the previous mode.
 class KernelFloatMode {

@@ -36,7 +36,8 @@ struct alignas(64) ThreadPool::Worker {
   Word claimed{0}; // last job that was begun: by this worker or, if it is late, by the leader
   Word sleeps{0};  // 1 while the worker sleeps or is about to; the leader clears it when it wakes it
   std::atomic<bool> quit{false};
-  alignas(64) Counters led; // of the teams that this worker leads
+  alignas(64) Counters led;        // of the teams that this slot leads
+  alignas(64) Counters ledLeaders; // of the teams of leaders that this slot leads
   std::exception_ptr error;
   std::thread thread;
   // Used by the leader alone: since when it computes every share of this slot, and the last job in which it did.
@@ -44,8 +45,12 @@ struct alignas(64) ThreadPool::Worker {
   uint32_t lastLate = 0;
 };
 
-ThreadPool::ThreadPool(int slots) : everyone(ofAll, 0, slots <= availableCpus()) {
+ThreadPool::ThreadPool(int slots, std::span<const int> cpus)
+    : usedBy(static_cast<size_t>(std::max(slots, 1))), forks(forksSoFar()),
+      everyone(ofAll, 0, slots <= availableCpus()) {
   require(slots >= 1 && slots <= 1024, "{} threads requested, expected 1 to 1024", slots);
+  require(cpus.empty() || cpus.size() == static_cast<size_t>(slots), "{} CPUs for {} slots, expected as many",
+          cpus.size(), slots);
   // Workers block all signals, so that the program's own threads handle them.
   sigset_t all, before;
   sigfillset(&all);
@@ -55,12 +60,19 @@ ThreadPool::ThreadPool(int slots) : everyone(ofAll, 0, slots <= availableCpus())
       workers.push_back(std::make_unique<Worker>());
       Worker &worker = *workers.back();
       worker.thread = std::thread([this, &worker] { work(worker); });
+      if (!cpus.empty())
+        bindToCpu(worker.thread.native_handle(), cpus[static_cast<size_t>(slot)]);
     }
   } catch (const std::system_error &error) {
     workers.pop_back(); // the one that did not start
+    size_t number = workers.size() + 2;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     finish();
-    fail("cannot start thread {} of {}: {}", workers.size() + 2, slots, error.what());
+    fail("cannot start thread {} of {}: {}", number, slots, error.what());
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    finish();
+    throw;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   for (auto &worker : workers)
@@ -69,7 +81,38 @@ ThreadPool::ThreadPool(int slots) : everyone(ofAll, 0, slots <= availableCpus())
 
 ThreadPool::~ThreadPool() { finish(); }
 
+void ThreadPool::requireThreads() const {
+  require(forks == forksSoFar(), "the threads of this context are in the process that made it: make contexts and pools "
+                                 "after fork()");
+}
+
+ThreadPool::Team ThreadPool::team(const Slots &slots) {
+  require(slots.first >= 0 && slots.count >= 1 && slots.count <= this->slots() - slots.first,
+          "{} slots from slot {} on of a pool of {}", slots.count, slots.first, this->slots());
+  Team made(slots.first ? workers[static_cast<size_t>(slots.first) - 1]->led : ofAll, slots.first, everyone.spin);
+  made.workers.assign(everyone.workers.begin() + slots.first, everyone.workers.begin() + slots.first + slots.count - 1);
+  return made;
+}
+
+ThreadPool::Use::Use(ThreadPool &pool, const Slots &slots) : pool(pool), slots(slots) {
+  for (int slot = slots.first; slot < slots.first + slots.count; ++slot) // rising: no two uses wait for each other
+    pool.usedBy[static_cast<size_t>(slot)].lock();
+}
+
+ThreadPool::Use::~Use() {
+  for (int slot = slots.first; slot < slots.first + slots.count; ++slot)
+    pool.usedBy[static_cast<size_t>(slot)].unlock();
+}
+
 void ThreadPool::finish() {
+  if (forks != forksSoFar()) { // the threads are in another process
+    for (auto &worker : workers) {
+      worker->thread.detach();
+      worker.release();
+    }
+    workers.clear();
+    return;
+  }
   for (auto &worker : workers) {
     worker->quit.store(true);
     worker->ticket.fetch_add(1);
@@ -217,20 +260,16 @@ ThreadPool::Teams::Teams(ThreadPool &pool, std::span<const Slots> slots)
     : order(slots.size()), leaders(pool.ofLeaders, 0, pool.everyone.spin) {
   std::iota(order.begin(), order.end(), size_t(0));
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return slots[a].first < slots[b].first; });
-  teams.assign(slots.size(), Team(pool.ofAll, 0, pool.everyone.spin));
+  teams.assign(slots.size(), leaders);
   int end = 0; // of the slots that teams have so far
   for (size_t number : order) {
-    auto [first, count] = slots[number];
-    require(first >= end && count >= 1 && count <= pool.slots() - first,
-            "a team of {} slots from slot {} on in a pool of {}, of which {} are taken", count, first, pool.slots(),
-            end);
-    const bool led = number != order[0];                // by a worker
-    auto begin = pool.everyone.workers.begin() + first; // the worker of slot `first` + 1
-    Team &team = teams[number] = Team(led ? begin[-1]->led : pool.ofAll, first, pool.everyone.spin);
-    team.workers.assign(begin, begin + count - 1);
-    if (led)
-      leaders.workers.push_back(begin[-1]);
-    end = first + count;
+    require(slots[number].first >= end, "slot {} is in two teams", slots[number].first);
+    teams[number] = pool.team(slots[number]);
+    end = slots[number].first + slots[number].count;
+    if (int first = slots[number].first; number != order[0])
+      leaders.workers.push_back(pool.everyone.workers[static_cast<size_t>(first) - 1]);
+    else if (first > 0)
+      leaders.counters = &pool.workers[static_cast<size_t>(first) - 1]->ledLeaders;
   }
 }
 

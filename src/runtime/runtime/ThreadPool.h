@@ -7,13 +7,14 @@
 // although it is awake probably waits for the CPU of the caller and is moved to another CPU.
 //
 // Slots may also work in disjoint teams at the same time. Each team has its own leader, counters and failure, and works
-// like a pool of its size.
+// like a pool of its size. Several threads may call teams of one pool at the same time.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
@@ -74,7 +75,21 @@ public:
     int first = 0, count = 0;
   };
 
-  /// Disjoint teams of a pool that work at the same time. While the teams work, the pool itself runs nothing.
+  /// Keeps slots for the calling thread while it lives: waits until no other Use has any of them.
+  class Use {
+  public:
+    Use(ThreadPool &pool, const Slots &slots);
+    ~Use();
+    Use(const Use &) = delete;
+    Use &operator=(const Use &) = delete;
+
+  private:
+    ThreadPool &pool;
+    Slots slots;
+  };
+
+  /// Disjoint teams of a pool that work at the same time. While the teams work, the pool runs nothing else on their
+  /// slots.
   class Teams {
   public:
     /// Makes a team of each entry of `slots`. Throws Error for a team without slots, a slot that two teams have, and a
@@ -101,13 +116,20 @@ public:
     Team leaders;
   };
 
-  explicit ThreadPool(int slots);
+  /// Starts a pool; the calling thread of a job is one of its slots. `cpus`: the CPU to which the thread of each slot
+  /// is bound, except that of a team's caller; empty: none is bound. Throws Error for more than 1024 slots, another
+  /// number of CPUs, and a CPU that the process may not use.
+  explicit ThreadPool(int slots, std::span<const int> cpus = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
 
   /// The team that has all slots of the pool.
   const Team &all() const { return everyone; }
+  /// The team of some slots, which the caller leads. Throws Error for slots that the pool does not have.
+  Team team(const Slots &slots);
+  /// Throws Error in a process that fork() made after the pool: it has none of the pool's threads.
+  void requireThreads() const;
   int slots() const { return everyone.slots(); }
   void run(int64_t count, Body body, void *context) { everyone.run(count, body, context); }
   void runStages(int64_t stages, int64_t count, Body body, void *context) {
@@ -116,7 +138,9 @@ public:
 
 private:
   std::vector<std::unique_ptr<Worker>> workers;
-  Counters ofLeaders, ofAll; // counters of the team of leaders; counters of every team that the caller leads
+  Counters ofLeaders, ofAll;      // counters of teams of leaders, and of others, whose leader is slot 0
+  std::vector<std::mutex> usedBy; // by slot, for Use
+  unsigned forks;                 // number of forks of the process before the pool was made
   Team everyone;
 
   void work(Worker &worker);

@@ -1,3 +1,4 @@
+#include "runtime/Cpu.h"
 #include "runtime/plan/Execution.h"
 #include "support/Memory.h"
 
@@ -6,8 +7,18 @@
 
 namespace lathe::runtime {
 
-Context::State::State(std::shared_ptr<const Model> shared, int threads)
-    : model(std::move(shared)), file(model->file()), pool(threads) {
+namespace {
+int threadsOf(const ContextOptions &options) {
+  return options.threads > 0 ? options.threads
+         : options.pool      ? options.pool->slots() - options.firstSlot
+                             : availableCpus();
+}
+} // namespace
+
+Context::State::State(std::shared_ptr<const Model> shared, const ContextOptions &options)
+    : model(std::move(shared)), file(model->file()),
+      pool(options.pool ? options.pool : std::make_shared<ThreadPool>(threadsOf(options))),
+      poolSlots{options.pool ? options.firstSlot : 0, threadsOf(options)}, allSlots(pool->team(poolSlots)) {
   setParallel(everything);
   inputs.resize(model->inputs().size());
   inputSet.resize(inputs.size());

@@ -1,6 +1,5 @@
 #include "runtime/Context.h"
 
-#include "runtime/Cpu.h"
 #include "runtime/plan/Execution.h"
 
 #include <algorithm>
@@ -8,11 +7,11 @@
 namespace lathe::runtime {
 
 Context::Context(std::shared_ptr<const Model> model, const ContextOptions &options)
-    : state(std::make_unique<State>(std::move(model), options.threads > 0 ? options.threads : availableCpus())) {}
+    : state(std::make_unique<State>(std::move(model), options)) {}
 Context::~Context() = default;
 
 const Model &Context::model() const { return *state->model; }
-int Context::threads() const { return state->pool.slots(); }
+int Context::threads() const { return state->allSlots.slots(); }
 void Context::setInput(size_t index, Value value) { state->setInput(index, std::move(value)); }
 void Context::setOutput(size_t index, Tensor tensor) { state->setOutput(index, std::move(tensor)); }
 void Context::keepState(size_t input, size_t output, int64_t max) { state->keepState(input, output, max); }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <ctime>
+#include <optional>
 #include <utility>
 
 #if defined(__has_feature)
@@ -59,6 +60,10 @@ uint64_t monotonicNanoseconds() {
 }
 
 void Context::State::run(const RunOptions &runOptions) {
+  pool->requireThreads();
+  std::optional<ThreadPool::Use> use;
+  if (pool.use_count() > 1) // others may have contexts on these slots
+    use.emplace(*pool, poolSlots);
   ran = false; // until it has succeeded
   poll(everything);
   struct Running { // its destructor also runs if an instruction throws

@@ -1,7 +1,7 @@
 // The implementation of Context: binding of extents and memory to a plan (Ports.cpp, Binding.cpp, Scratch.cpp), values
 // that are placed while it runs (LateMemory.cpp), execution (Execution.cpp, Loops.cpp), times (Trace.cpp), cancelled
-// runs (Streams.cpp), states between runs (States.cpp), image loops: kernel calls that run for one image after the other
-// (ImageLoops.cpp), and instructions that run beside each other (Streams.cpp).
+// runs (Streams.cpp), states between runs (States.cpp), image loops: kernel calls that run for one image after the
+// other (ImageLoops.cpp), and instructions that run beside each other (Streams.cpp).
 #pragma once
 
 #include "runtime/Context.h"
@@ -173,7 +173,7 @@ struct RunState {
 };
 
 struct Context::State : BoundPlan {
-  State(std::shared_ptr<const Model> model, int threads);
+  State(std::shared_ptr<const Model> model, const ContextOptions &options);
 
   // ---- Binding.cpp
   void setInput(size_t index, Value value);
@@ -213,8 +213,10 @@ struct Context::State : BoundPlan {
 
   std::shared_ptr<const Model> model;
   std::string file; // name of the package file, with which every message begins
-  ThreadPool pool;
-  Stream everything{pool.all()}; // the stream that runs instructions on all slots
+  std::shared_ptr<ThreadPool> pool;
+  ThreadPool::Slots poolSlots; // the slots of the pool on which the context computes
+  ThreadPool::Team allSlots;
+  Stream everything{allSlots}; // the stream that runs instructions on all slots
   RunState active;
 
   std::vector<Value> inputs; // by input: the value that the caller set, or an aligned copy
@@ -264,6 +266,10 @@ private:
   std::unique_lock<std::recursive_mutex> guardLate() const;
   void bindPhases();
   void setParallel(Stream &stream);
+  /// Number in the context of the first slot of a team.
+  uint32_t firstSlot(const Stream &stream) const {
+    return static_cast<uint32_t>(stream.team.first() - poolSlots.first);
+  }
   /// Slots of the team that computes an instruction.
   int slotsOf(uint32_t instruction) const;
   /// The life of bytes for requests to the arena, as Plan::streamLives; null without streams.

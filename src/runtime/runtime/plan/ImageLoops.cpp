@@ -243,7 +243,7 @@ struct Context::State::ImageJob {
         if (slot == 0 && !job.spent.empty())
           job.spent[number] += after - before;
         if (job.isTraced())
-          job.state.active.trace.shares[static_cast<size_t>(job.stream.team.first() + slot)].add(
+          job.state.active.trace.shares[job.state.firstSlot(job.stream) + static_cast<size_t>(slot)].add(
               {job.instruction(number), before, after}, job.state.active.traceMost);
       }
   }

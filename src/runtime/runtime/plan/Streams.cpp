@@ -62,7 +62,7 @@ void Context::State::meetInterrupt(const Stream &stream) {
 void Context::State::bindPhases() {
   phases.clear();
   const auto planned = static_cast<uint64_t>(std::max(model->plannedThreads(), 1)),
-             have = static_cast<uint64_t>(pool.slots());
+             have = static_cast<uint64_t>(allSlots.slots());
   if (wholeBatches || have < plan->leastStreamSlots)
     return;
   bool beside = false;
@@ -71,11 +71,11 @@ void Context::State::bindPhases() {
     for (const PlaceSlots &place : phase.teams) {
       auto scaled = [&](uint64_t slot) { return static_cast<int>(slot * have / planned); };
       int first = scaled(place.first), end = scaled(uint64_t(place.first) + place.slots);
-      teams.push_back({first, end - first});
+      teams.push_back({poolSlots.first + first, end - first});
     }
     if (std::any_of(teams.begin(), teams.end(), [](const ThreadPool::Slots &team) { return team.count < 1; }))
       teams.clear();
-    phases.push_back(std::make_unique<BoundPhase>(phase, pool, teams));
+    phases.push_back(std::make_unique<BoundPhase>(phase, *pool, teams));
     for (size_t i = 0; i < teams.size(); ++i)
       setParallel(*phases.back()->streams.emplace_back(std::make_unique<Stream>(phases.back()->teams[i])));
     beside = beside || teams.size() > 1;
@@ -86,10 +86,10 @@ void Context::State::bindPhases() {
 
 int Context::State::slotsOf(uint32_t instruction) const {
   if (!hasStreams())
-    return pool.slots();
+    return allSlots.slots();
   const Moment &moment = plan->moments[instruction];
   const BoundPhase &bound = *phases[moment.phase];
-  return bound.streams.empty() ? pool.slots() : bound.streams[moment.stream]->team.slots();
+  return bound.streams.empty() ? allSlots.slots() : bound.streams[moment.stream]->team.slots();
 }
 
 void Context::State::executePhases() {

@@ -41,7 +41,7 @@ void Context::State::startTrace() {
     track.events.reserve(active.outermostMost);
     track.leftOut = 0;
   };
-  active.trace.shares.resize(static_cast<size_t>(pool.slots()));
+  active.trace.shares.resize(static_cast<size_t>(allSlots.slots()));
   empty(active.trace.calls);
   for (TraceTrack<SlotTime> &slot : active.trace.shares)
     empty(slot);
@@ -58,8 +58,8 @@ void Context::State::addTime(const Stream &stream, uint32_t instruction, uint64_
   if (hasStreams())
     guard.lock();
   if (active.options->trace)
-    active.trace.calls.add({TracedCall::Kind::instruction, instruction, 0, 0, begin, end,
-                            static_cast<uint32_t>(stream.team.first()), static_cast<uint32_t>(stream.team.slots())},
+    active.trace.calls.add({TracedCall::Kind::instruction, instruction, 0, 0, begin, end, firstSlot(stream),
+                            static_cast<uint32_t>(stream.team.slots())},
                            mostEvents(instruction, active.trace.calls.events.size()));
   size_t &index = active.timeOf[instruction];
   if (index == 0) {
@@ -74,7 +74,7 @@ void Context::State::split(Stream &stream, uint32_t instruction, int64_t stages,
                            void *context) {
   if (active.trace.shares.empty())
     return stream.team.runStages(stages, count, body, context);
-  TracedJob job{body, context, instruction, active.trace.shares.data() + stream.team.first(),
+  TracedJob job{body, context, instruction, active.trace.shares.data() + firstSlot(stream),
                 plan->outermost[instruction] ? active.outermostMost : active.traceMost};
   stream.team.runStages(stages, count, TracedJob::run, &job);
 }
@@ -92,7 +92,7 @@ void Context::State::executeBody(Stream &stream, uint32_t instruction, uint32_t 
 }
 
 void Context::State::addTraced(const Stream &stream, TracedCall call, size_t most) {
-  call.firstSlot = static_cast<uint32_t>(stream.team.first());
+  call.firstSlot = firstSlot(stream);
   call.slots = static_cast<uint32_t>(stream.team.slots());
   std::unique_lock guard(timesLock, std::defer_lock);
   if (hasStreams())
