@@ -208,8 +208,8 @@ LATHE_API void lathe_pool_free(lathe_pool *pool);
 
 typedef struct lathe_context_options {
   size_t struct_size;
-  int32_t threads;  /* calling thread included; 0: all processors of the process. Results do not depend on it. */
-  int32_t reserved; /* 0 */
+  int32_t threads;        /* calling thread included; 0: all processors of the process. Results do not depend on it. */
+  int32_t reserved;       /* 0 */
   const lathe_pool *pool; /* null: the context has threads of its own */
   /* With a pool: the context computes on `threads` slots (0: all that follow) from `first_slot` on. Contexts
      on disjoint slots run at the same time, from a thread each; runs on common slots take turns. */

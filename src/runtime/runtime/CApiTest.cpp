@@ -309,7 +309,7 @@ TEST_F(CApiTest, contextsShareAPool) {
   auto run = [&](lathe_context *own, float first) {
     float in[4] = {first, first + 1, first + 2, first + 3};
     int64_t dims[] = {1, 4};
-    lathe_tensor tensor{sizeof tensor, LATHE_FLOAT32, 0, 2, dims, in, sizeof in}, out{};
+    lathe_tensor tensor{sizeof tensor, LATHE_F32, 0, 2, dims, in, sizeof in}, out{};
     out.struct_size = sizeof out;
     for (int repeat = 0; repeat < 200; ++repeat) {
       ASSERT_EQ(lathe_context_set_input(own, 0, &tensor), LATHE_OK);
@@ -339,7 +339,7 @@ TEST_F(CApiTest, aForkedChildIsToldThatThreadsAreMissing) {
   p.half(x, p.output("out", {"4"}), "4");
   auto shared = p.model("m.lathe");
   auto own = std::make_unique<Context>(shared, ContextOptions{.threads = 2});
-  own->setInput(0, Tensor::of<float>({4}, {1, 2, 3, 4}));
+  own->setInput(0, lathe::Tensor::of<float>({4}, {1, 2, 3, 4}));
   own->run();
   pid_t child = ::fork();
   if (child == 0) {
@@ -351,7 +351,7 @@ TEST_F(CApiTest, aForkedChildIsToldThatThreadsAreMissing) {
     }
     own.reset(); // does not wait for threads that are not there
     Context fresh(shared, {.threads = 2});
-    fresh.setInput(0, Tensor::of<float>({4}, {1, 2, 3, 4}));
+    fresh.setInput(0, lathe::Tensor::of<float>({4}, {1, 2, 3, 4}));
     fresh.run();
     ::_exit(result);
   }

@@ -39,10 +39,11 @@ std::shared_ptr<const Model> sharedModel() {
   return p.model();
 }
 
-TEST(ThreadsTest, contextsOnManyThreadsShareAModel) {
+/// Contexts of one model on four threads, on pools of their own or on slots of `pool`.
+void runContexts(std::shared_ptr<ThreadPool> pool) {
   auto model = sharedModel();
   auto work = [&](int number) {
-    Context context(model, {.threads = 1 + number % 3});
+    Context context(model, {.threads = 1 + number % 3, .pool = pool, .firstSlot = pool ? number : 0});
     for (int repeat = 0; repeat < 60; ++repeat) {
       int64_t rows = 1 + (repeat * 7 + number) % 40;
       Tensor x(ElementType::f32, {rows, 16});
@@ -64,6 +65,9 @@ TEST(ThreadsTest, contextsOnManyThreadsShareAModel) {
   for (std::thread &thread : threads)
     thread.join();
 }
+
+TEST(ThreadsTest, contextsOnManyThreadsShareAModel) { runContexts(nullptr); }
+TEST(ThreadsTest, contextsShareSlotsOfAPool) { runContexts(std::make_shared<ThreadPool>(6)); } // 0, 1-2, 2-4, 3
 
 // Kernels compiled into this program, so that ThreadSanitizer sees their reads and writes.
 
