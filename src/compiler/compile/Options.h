@@ -101,7 +101,8 @@ template <class Choices, class Visit> void visitOptions(Choices &choices, Visit 
                     .help = "Forbid algorithms that reassociate sums (Winograd), and scale factors moved into weights"},
       choices.exactMath);
   visit(CompileOption{.name = "memory",
-                      .help = "Limit memory: small forbids algorithms that enlarge the weights (Winograd)",
+                      .help = "Limit memory: small forbids algorithms that enlarge the weights (Winograd), and "
+                              "streams that nobody asked for",
                       .words = memories},
         choices.smallMemory);
   visit(CompileOption{.name = "streams",

@@ -174,8 +174,10 @@ void PlanCompilation::buildPlan() {
     return kernel ? parts.library.cyclesOn(slots, kernel) : 0;
   };
   const CompileOptions &options = parts.options;
+  // Kernels beside each other need more memory, nearly always.
+  const std::string streams = options.smallMemory && options.streams == "auto" ? "off" : options.streams;
   parts.report.streams =
-      placeStreams(*built.plan, given, streamsOption(options.streams, options.threads), options.threads, costs);
+      placeStreams(*built.plan, given, streamsOption(streams, options.threads), options.threads, costs);
   parts.plans.push_back(std::move(built.plan));
 }
 

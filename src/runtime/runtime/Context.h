@@ -34,6 +34,7 @@ struct ContextOptions {
   /// may run at the same time, from a thread each; runs on common slots take turns.
   std::shared_ptr<ThreadPool> pool = nullptr;
   int firstSlot = 0;
+  bool streams = true; // false: instructions run one after the other, even where the plan has streams
 };
 
 /// Description and cost of one instruction of the plan, for the extents that are bound now. Its strings and spans live

@@ -29,7 +29,9 @@ nlohmann::json compiledJson(const CompileJob &job, const CompiledModel &compiled
            {{"kernels", report.streams.instructions},
             {"phase_count", report.streams.phases},
             {"predicted_cycles", report.streams.cycles},
-            {"sequence_cycles", report.streams.sequenceCycles}}},
+            {"sequence_cycles", report.streams.sequenceCycles},
+            {"arena_bytes", compiled.streamArenaBytes},
+            {"sequence_arena_bytes", compiled.sequenceArenaBytes}}},
           {"references", referencesJson(report.references)},
           {"notes", report.notes},
           {"flops", report.flops},
@@ -49,13 +51,17 @@ std::string writtenText(const std::vector<nn::WrittenFile> &written) {
 }
 
 /// "" if streams were neither given nor searched.
-static std::string streamsText(const StreamsReport &streams) {
+static std::string streamsText(const CompiledModel &compiled) {
+  const StreamsReport &streams = compiled.report.streams;
   if (streams.instructions == 0)
     return streams.sequenceCycles > 0 ? "streams: none, no kernels are predicted to be faster beside each other\n" : "";
   std::string text = fmt::format("streams: {} beside others in {}", counted(int64_t(streams.instructions), "kernel"),
                                  counted(int64_t(streams.phases), "phase"));
   if (streams.sequenceCycles > 0)
     text += fmt::format(", predicted {:.3f} times as fast as in sequence", streams.sequenceCycles / streams.cycles);
+  if (compiled.streamArenaBytes > 0)
+    text += fmt::format("; arena {} instead of {}", bytesText(double(compiled.streamArenaBytes)),
+                        bytesText(double(compiled.sequenceArenaBytes)));
   return text + "\n";
 }
 
@@ -77,7 +83,7 @@ std::string compiledText(const CompileJob &job, const CompiledModel &compiled) {
   if (report.timedBatches)
     text += fmt::format("measured times of records say how a batch passes {}\n",
                         counted(int64_t(report.timedBatches), "kernel"));
-  text += streamsText(report.streams);
+  text += streamsText(compiled);
   text += variantsText(report) + fmt::format("layout conversions kept: {}\n", report.layoutConversions);
   for (const LayoutConversion &conversion : report.conversions)
     text += fmt::format("  {}\n", printable(conversionText(conversion)));

@@ -18,6 +18,9 @@ struct CompiledModel {
   CompileReport report;
   uint64_t sourceBytes = 0; // as Source::fileBytes
   RecordUse records;
+  /// Bytes of the arena of a run with the streams of the package, and of one without them; 0: there are none, or inputs
+  /// have open extents.
+  uint64_t streamArenaBytes = 0, sequenceArenaBytes = 0;
 };
 CompiledModel compileModel(const CompileJob &job);
 

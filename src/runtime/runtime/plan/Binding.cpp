@@ -17,7 +17,7 @@ int threadsOf(const ContextOptions &options) {
 
 Context::State::State(std::shared_ptr<const Model> shared, const ContextOptions &options)
     : model(std::move(shared)), file(model->file()),
-      pool(options.pool ? options.pool : std::make_shared<ThreadPool>(threadsOf(options))),
+      pool(options.pool ? options.pool : std::make_shared<ThreadPool>(threadsOf(options))), mayStream(options.streams),
       poolSlots{options.pool ? options.firstSlot : 0, threadsOf(options)}, allSlots(pool->team(poolSlots)) {
   setParallel(everything);
   inputs.resize(model->inputs().size());

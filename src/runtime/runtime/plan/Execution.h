@@ -214,6 +214,7 @@ struct Context::State : BoundPlan {
   std::shared_ptr<const Model> model;
   std::string file; // name of the package file, with which every message begins
   std::shared_ptr<ThreadPool> pool;
+  const bool mayStream;
   ThreadPool::Slots poolSlots; // the slots of the pool on which the context computes
   ThreadPool::Team allSlots;
   Stream everything{allSlots}; // the stream that runs instructions on all slots

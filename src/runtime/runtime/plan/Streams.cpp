@@ -63,7 +63,7 @@ void Context::State::bindPhases() {
   phases.clear();
   const auto planned = static_cast<uint64_t>(std::max(model->plannedThreads(), 1)),
              have = static_cast<uint64_t>(allSlots.slots());
-  if (wholeBatches || have < plan->leastStreamSlots)
+  if (wholeBatches || !mayStream || have < plan->leastStreamSlots)
     return;
   bool beside = false;
   for (const Phase &phase : plan->phases) {
