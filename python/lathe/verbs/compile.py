@@ -32,7 +32,7 @@ def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = No
     level: Optimise: 0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 shorter functions (errors up to 2^-12)
     layout: Keep activations in planes (nchw), with the channels last (nhwc) or in blocks of channels; auto: what is fastest (docs/layouts.md)
     exact_math: Forbid algorithms that reassociate sums (Winograd), and scale factors moved into weights
-    memory: Limit memory: small forbids algorithms that enlarge the weights (Winograd)
+    memory: Limit memory: small forbids algorithms that enlarge the weights (Winograd), and streams that nobody asked for
     streams: Run kernels beside each other on disjoint threads: auto where it is predicted to be faster, off, or N teams wherever operands allow it
         (docs/streams.md)
     precision: Set the precision: bf16 rounds operands of contractions and attention, sums stay fp32

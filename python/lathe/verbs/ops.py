@@ -9,7 +9,8 @@ from lathe.verbs._process import Pairs, Path, Progress, Texts, execute
 
 def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = None, *, suite: Texts | None = None, problems: str | None = None,
           from_model: str | None = None, provider: str | None = None, threads: str | None = None, type: str | None = None, batch: str | None = None,
-          cache: str | None = None, layout: str | None = None, schedule: str | None = None, epilogue: str | None = None, beside: Texts | None = None,
+          cache: str | None = None, layout: str | None = None, schedule: str | None = None, epilogue: str | None = None, cpus: Texts | None = None,
+          memory_node: Texts | None = None, frequency_cap: Texts | None = None, cache_share: Texts | None = None, beside: Texts | None = None,
           beside_threads: int | None = None, beside_place: Literal["core", "cache", "socket", "machine", "any"] | None = None,
           beside_runs: int | None = None, repetitions: int | None = None, starts: int | None = None, max_starts: int | None = None,
           max_seconds: float | None = None, max_minutes: float | None = None, timeout: float | None = None, memory_limit: str | int | None = None,
@@ -36,6 +37,12 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
     schedule: Measure these schedules of ours, separated by commas: default, records (the fastest known), or a text
     epilogue: Set the epilogue of short texts of convolutions and fc: none, or bias, add and relu joined by + (default: bias+relu; none for integer
         types)
+    cpus: Run on these CPUs only: 0-3,8, performance or efficiency (kinds of cores), one-per-core, node:N, package:N, or several joined by +, which
+        all apply; repeat the flag for several (default none: on any)
+    memory_node: Take memory from this NUMA node only; repeat the flag for several (default none: from any)
+    frequency_cap: Limit the frequency of these CPUs, as root, to 2GHz or 1800MHz; repeat the flag for several (default none: not limited)
+    cache_share: Use 50% or 4ways of the last-level cache: by resctrl, as root, or where there is none by a companion that occupies the rest on
+        another CPU; repeat the flag for several (default none: all of it)
     beside: Measure each point alone and, in turns with it, while this problem runs without end on other CPUs: a text like those of the measured
         problems, or KIND:TEXT; give it again for another one
     beside_threads: Run the problem of --beside with this number of threads
@@ -71,9 +78,10 @@ def problems(model: Path, *, shape: Pairs | None = None, override: Texts | None 
              requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
              target: str | None = None, threads: int | None = None, machine: Path | None = None, references_only: bool | None = None,
              level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
-             memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, schedule: Path | None = None,
-             optimize_for: Pairs | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
-             csv: Path | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Result:
+             memory: Literal["any", "small"] | None = None, streams: str | None = None, precision: Literal["fp32", "bf16"] | None = None,
+             schedule: Path | None = None, optimize_for: Pairs | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None,
+             zoo_sequence: int | None = None, csv: Path | None = None, quiet: bool | None = None, wide: bool | None = None,
+             progress: Progress | None = None) -> results.Result:
     """List the distinct operators of a compiled model (constants folded, operators fused) with their counts, as problems
     for `lathe ops bench`. Symbolic extents that no --shape gives are 1.
 
