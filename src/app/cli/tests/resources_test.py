@@ -92,13 +92,12 @@ class Resources(Cli):
         self.assertEqual(self.caps(), {"2000000"})
         return running
 
-    def test_a_killed_bench_is_undone_by_the_next(self):
+    def test_a_killed_bench_is_undone_by_the_next(self):  # or by a runner that it was just starting
         with self.long_bench() as running:
             self.error("bench", self.package, "--repetitions", "1", "--frequency-cap", "1GHz", "--no-store",
                        says="--frequency-cap 1GHz: .*scaling_max_freq: another process of Lathe holds a limit")
             running.send_signal(signal.SIGKILL)
             running.wait()
-        self.assertEqual(self.caps(), {"2000000"})
         self.lathe("bench", self.package, "--repetitions", "1", "--no-store")
         self.assertEqual(self.caps(), {MOST})
 
