@@ -85,9 +85,9 @@ private:
   const double margin;
   const bool forced;
   std::vector<Partition> partitions;
-  std::vector<Items> ancestors;
-  std::vector<size_t> descendants; // number
-  std::vector<double> work;        // by item: the least product of cost and slots
+  std::vector<Items> ancestors, direct; // by item: all that must be done before it, and those that it needs itself
+  std::vector<size_t> descendants;      // number
+  std::vector<double> work;             // by item: the least product of cost and slots
   StreamChoice choice;
 
   double wide(const StreamItem &item) const { return item.costs.empty() ? 0 : item.costs.back(); }
@@ -117,11 +117,13 @@ private:
 
   void findAncestors() {
     ancestors.assign(items.size(), Items(items.size()));
+    direct = ancestors;
     descendants.assign(items.size(), 0);
     for (size_t i = 0; i < items.size(); ++i)
       for (uint32_t before : items[i].needs) {
         ancestors[i].add(ancestors[before]);
         ancestors[i].add(before);
+        direct[i].add(before);
       }
     for (size_t i = 0; i < items.size(); ++i)
       for (size_t before = 0; before < i; ++before)
@@ -208,9 +210,14 @@ private:
       return {wide(items[list[0]]), list, {StreamSlots{}}};
     if (std::any_of(list.begin(), list.end(), [&](uint32_t item) { return items[item].costs.empty(); }))
       return {};
+    std::vector<std::vector<size_t>> needs(list.size()); // positions in `list`
+    for (size_t i = 0; i < list.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        if (direct[list[i]].has(list[j]))
+          needs[i].push_back(j);
     Step best;
     for (const Partition &partition : partitions) {
-      Step step = schedule(list, partition);
+      Step step = schedule(list, needs, partition);
       if (std::adjacent_find(step.at.begin(), step.at.end(), std::not_equal_to<>()) == step.at.end())
         continue;                              // a stream alone is no phase
       step.cost *= forced ? 1e-3 : 1 + margin; // forced: as much as possible runs beside others
@@ -222,37 +229,30 @@ private:
 
   /// List scheduling: of the items whose operands are there, the one with the longest path behind it goes to the team
   /// on which it ends first.
-  Step schedule(const std::vector<uint32_t> &list, const Partition &partition) const {
+  Step schedule(const std::vector<uint32_t> &list, const std::vector<std::vector<size_t>> &needs,
+                const Partition &partition) const {
     Step step;
     const uint32_t usual = std::max(1u, slots / static_cast<uint32_t>(partition.size()));
     std::vector<double> path(list.size()), done(list.size());
     std::vector<size_t> team(list.size(), partition.size());
-    auto isNeeded = [&](size_t by, size_t item) {
-      const std::vector<uint32_t> &needs = items[list[by]].needs;
-      return std::binary_search(needs.begin(), needs.end(), list[item]);
-    };
     for (size_t i = list.size(); i-- > 0;) {
-      for (size_t j = i + 1; j < list.size(); ++j)
-        if (isNeeded(j, i))
-          path[i] = std::max(path[i], path[j]);
-      path[i] += on(list[i], usual);
+      path[i] += on(list[i], usual); // behind the items that need it, which come later in the list
+      for (size_t before : needs[i])
+        path[before] = std::max(path[before], path[i]);
     }
     std::vector<double> free(partition.size());
     for (size_t count = 0; count < list.size(); ++count) {
       size_t next = list.size();
-      for (size_t i = 0; i < list.size(); ++i) {
-        bool ready = team[i] == partition.size();
-        for (size_t j = 0; ready && j < i; ++j)
-          ready = !isNeeded(i, j) || team[j] < partition.size();
-        if (ready && (next == list.size() || path[i] > path[next]))
+      for (size_t i = 0; i < list.size(); ++i)
+        if (team[i] == partition.size() && (next == list.size() || path[i] > path[next]) &&
+            std::all_of(needs[i].begin(), needs[i].end(),
+                        [&](size_t before) { return team[before] < partition.size(); }))
           next = i;
-      }
       double end = std::numeric_limits<double>::infinity();
       for (size_t t = 0; t < partition.size(); ++t) {
         double begin = free[t];
-        for (size_t j = 0; j < next; ++j)
-          if (isNeeded(next, j))
-            begin = std::max(begin, done[j] + (team[j] == t ? 0 : costs.wait));
+        for (size_t before : needs[next])
+          begin = std::max(begin, done[before] + (team[before] == t ? 0 : costs.wait));
         if (double ends = begin + on(list[next], partition[t].count); ends < end) {
           end = ends;
           team[next] = t;
