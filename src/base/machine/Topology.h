@@ -43,7 +43,8 @@ struct Topology {
 /// proc/thread-self/status.
 Topology readTopology(const std::string &root = systemRoot());
 
-/// Returns the CPUs that `text` selects of those that this process may use. Parts joined by + all apply:
+/// Returns the CPUs that `text` selects among those that this process may use. A CPU is selected if it meets all parts
+/// of the text, which are joined by +:
 ///
 ///   0-3,8          these CPUs
 ///   performance    CPUs of the kind of core with the highest performance

@@ -193,10 +193,14 @@ private:
 
 std::vector<std::vector<uint32_t>> dependences(const plan::Plan &plan) { return Analysis(plan).run(); }
 
-void setWaits(plan::PlanT &plan) {
+std::vector<std::vector<uint32_t>> dependences(const plan::PlanT &plan) {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(fb::Plan::Pack(builder, &plan));
-  std::vector<std::vector<uint32_t>> needed = dependences(*flatbuffers::GetRoot<fb::Plan>(builder.GetBufferPointer()));
+  return dependences(*flatbuffers::GetRoot<fb::Plan>(builder.GetBufferPointer()));
+}
+
+void setWaits(plan::PlanT &plan) {
+  std::vector<std::vector<uint32_t>> needed = dependences(plan);
   auto &instructions = plan.blocks[0]->instructions;
   for (size_t i = 0; i < needed.size(); ++i) {
     std::map<int, uint32_t> last; // by place: instructions of one place are done in their order

@@ -15,6 +15,7 @@ namespace lathe::package {
 /// Bytes have one writer: the first instruction that uses them. Requires a plan whose indices are in range; throws
 /// Error for an extent that is no text of a Dim.
 std::vector<std::vector<uint32_t>> dependences(const plan::Plan &plan);
+std::vector<std::vector<uint32_t>> dependences(const plan::PlanT &plan);
 
 /// Sets the waits of all instructions of the entry block, whose places are given, to what `dependences` asks for.
 void setWaits(plan::PlanT &plan);

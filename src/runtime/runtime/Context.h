@@ -30,8 +30,9 @@ struct ContextOptions {
   /// the pool has slots behind `firstSlot`.
   int threads = 1;
   /// Pool that several contexts share; null: the context makes one of its own. The context computes on `threads` slots
-  /// from `firstSlot` on; the thread that calls `run` takes the place of the first of them. Contexts on disjoint slots
-  /// may run at the same time, from a thread each; runs on common slots take turns.
+  /// from `firstSlot` on; the thread that calls `run` takes the place of the first of them. Contexts without common
+  /// slots may run at the same time, each called by its own thread. A run waits while another run uses some of its
+  /// slots.
   std::shared_ptr<ThreadPool> pool = nullptr;
   int firstSlot = 0;
   bool streams = true; // false: instructions run one after the other, even where the plan has streams

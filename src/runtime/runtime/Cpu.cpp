@@ -142,9 +142,7 @@ void bindToCpu(pthread_t thread, int cpu) {
   if (cpu >= 0 && cpu < CPU_SETSIZE)
     CPU_SET(cpu, &set);
   require(::pthread_setaffinity_np(thread, sizeof set, &set) == 0,
-          "a thread cannot be bound to CPU {}: the process may "
-          "not use it",
-          cpu);
+          "a thread cannot be bound to CPU {}: the process may not use it", cpu);
 }
 
 unsigned forksSoFar() {

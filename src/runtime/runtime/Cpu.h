@@ -20,7 +20,7 @@ void moveOffThisCpu(pthread_t thread);
 /// Binds `thread` to a CPU. Throws Error if the process may not use it.
 void bindToCpu(pthread_t thread, int cpu);
 
-/// Number of times that fork() has made this process or one of those before it, since the first call in one of them.
+/// A number that differs between a process and a child that fork() makes of it after the first call.
 unsigned forksSoFar();
 
 /// Sets the floating-point mode of the calling thread while the object lives: denormals are flushed to zero, results

@@ -54,10 +54,10 @@ public:
   };
   /// Computes all work items of the kernel on the threads of `pool`, split as a context splits them.
   void run(ThreadPool &pool, const Work &work) const;
-  /// Times what a context does in an image loop, where each thread computes whole images, one after the other. Where the
-  /// threads do not divide `images`, all threads compute each of the last ones together. The work items are `images`
-  /// equal ranges without stages between them. `imageBytes` has the bytes of one image for each buffer, 0 for constants.
-  /// Thread i uses the memory of image i for all of its images, as image loops reuse memory.
+  /// Times what a context does in an image loop, where each thread computes whole images, one after the other. Where
+  /// the threads do not divide `images`, all threads compute each of the last ones together. The work items are
+  /// `images` equal ranges without stages between them. `imageBytes` has the bytes of one image for each buffer, 0 for
+  /// constants. Thread i uses the memory of image i for all of its images, as image loops reuse memory.
   void runImages(ThreadPool &pool, const Work &work, int64_t images, std::span<const int64_t> imageBytes) const;
 
   size_t codeBytes() const { return code.bytes(); }

@@ -128,7 +128,7 @@ public:
   const Team &all() const { return everyone; }
   /// The team of some slots, which the caller leads. Throws Error for slots that the pool does not have.
   Team team(const Slots &slots);
-  /// Throws Error in a process that fork() made after the pool: it has none of the pool's threads.
+  /// Throws Error in a child process that fork() made after the pool: the pool's threads exist in the parent alone.
   void requireThreads() const;
   int slots() const { return everyone.slots(); }
   void run(int64_t count, Body body, void *context) { everyone.run(count, body, context); }

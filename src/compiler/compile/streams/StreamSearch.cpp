@@ -278,51 +278,59 @@ StreamChoice searchStreams(const std::vector<StreamItem> &items, uint32_t slots,
   return Search(items, slots, costs, teams, margin).run();
 }
 
+size_t phaseEnd(const StreamChoice &choice, size_t begin) {
+  auto at = [&](size_t position) { return choice.slots[choice.order[position]]; };
+  auto meet = [](const StreamSlots &a, const StreamSlots &b) {
+    return !(a == b) && a.first < b.first + b.count && b.first < a.first + a.count;
+  };
+  size_t end = begin + 1;
+  if (at(begin).count == 0)
+    return end;
+  for (; end < choice.order.size() && at(end).count > 0; ++end)
+    for (size_t other = begin; other < end; ++other)
+      if (meet(at(other), at(end)))
+        return end;
+  return end;
+}
+
 double costOf(const StreamChoice &choice, const std::vector<StreamItem> &items, uint32_t slots, uint32_t have,
               const StreamCosts &costs) {
   std::vector<double> done(items.size());
-  double now = 0; // end of the last phase
-  auto scaled = [&](uint64_t slot) { return static_cast<uint32_t>(slot * have / slots); };
-  for (size_t begin = 0; begin < choice.order.size();) {
-    std::map<uint32_t, std::pair<StreamSlots, double>> teams; // by first slot: the team, and when it is free
-    size_t end = begin;
+  double now = 0;                            // end of the last phase
+  auto sizeOf = [&](const StreamSlots &at) { // of a team in this run
+    auto scaled = [&](uint64_t slot) { return static_cast<uint32_t>(slot * have / slots); };
+    return scaled(at.first + at.count) - scaled(at.first);
+  };
+  auto costOn = [&](uint32_t item, uint32_t count) {
+    const std::vector<double> &cost = items[item].costs;
+    return cost.empty() ? 0 : cost[std::min<size_t>(count, cost.size()) - 1];
+  };
+  for (size_t begin = 0, end; begin < choice.order.size(); begin = end) {
+    end = phaseEnd(choice, begin);
+    std::map<uint32_t, double> free; // by first slot of a team: when it is free
     bool beside = true;
-    for (; end < choice.order.size(); ++end) {
-      const StreamSlots &at = choice.slots[choice.order[end]];
-      bool meets = std::any_of(teams.begin(), teams.end(), [&](const auto &team) {
-        const StreamSlots &other = team.second.first;
-        return !(other == at) && other.first < at.first + at.count && at.first < other.first + other.count;
-      });
-      if ((at.count == 0 && end > begin) || meets)
-        break;
-      beside = beside && scaled(at.first + at.count) > scaled(at.first);
-      teams.try_emplace(at.first, at, now);
-      if (at.count == 0) {
-        beside = false;
-        ++end;
-        break;
-      }
+    for (size_t i = begin; i < end; ++i) {
+      const StreamSlots &at = choice.slots[choice.order[i]];
+      beside = beside && sizeOf(at) > 0;
+      free.emplace(at.first, now);
     }
     double last = now;
     for (size_t i = begin; i < end; ++i) {
       uint32_t item = choice.order[i];
-      const std::vector<double> &cost = items[item].costs;
-      StreamSlots at = choice.slots[item];
+      const StreamSlots &at = choice.slots[item];
       if (!beside) {
-        last += cost.empty() ? 0 : cost[std::min<size_t>(have, cost.size()) - 1];
+        last += costOn(item, have);
         continue;
       }
-      auto &[team, free] = teams.at(at.first);
+      double &time = free.at(at.first);
       for (uint32_t before : items[item].needs)
         if (choice.slots[before].count > 0 && !(choice.slots[before] == at))
-          free = std::max(free, done[before] + costs.wait);
-      uint32_t size = scaled(at.first + at.count) - scaled(at.first);
-      free += cost[std::min<size_t>(size, cost.size()) - 1];
-      done[item] = free;
-      last = std::max(last, free);
+          time = std::max(time, done[before] + costs.wait);
+      time += costOn(item, sizeOf(at));
+      done[item] = time;
+      last = std::max(last, time);
     }
-    now = last + (beside ? costs.fork * double(teams.size() - 1) : 0);
-    begin = end;
+    now = last + (beside ? costs.fork * double(free.size() - 1) : 0);
   }
   return now;
 }

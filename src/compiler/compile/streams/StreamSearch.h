@@ -44,8 +44,12 @@ struct StreamChoice {
 StreamChoice searchStreams(const std::vector<StreamItem> &items, uint32_t slots, const StreamCosts &costs,
                            uint32_t teams = 0, double margin = 0.05);
 
-/// The cost of a choice when `have` slots are divided as `slots` slots are divided in the choice. Phases with a team
-/// that gets none run in sequence.
+/// The position in `order` behind the phase that begins at `begin`: an item on all slots alone, or items on teams that
+/// have no slots in common.
+size_t phaseEnd(const StreamChoice &choice, size_t begin);
+
+/// The predicted cost of a choice for `slots` slots in a run that has `have` slots. Teams then have the same share of
+/// the slots. A phase in which a team would get no slot runs in sequence.
 double costOf(const StreamChoice &choice, const std::vector<StreamItem> &items, uint32_t slots, uint32_t have,
               const StreamCosts &costs);
 

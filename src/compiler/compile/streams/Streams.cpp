@@ -28,12 +28,6 @@ std::vector<std::string> namesOf(const plan::PlanT &plan, const plan::Instructio
   return names;
 }
 
-std::vector<std::vector<uint32_t>> dependencesOf(const plan::PlanT &plan) {
-  flatbuffers::FlatBufferBuilder builder;
-  builder.Finish(plan::Plan::Pack(builder, &plan));
-  return package::dependences(*flatbuffers::GetRoot<plan::Plan>(builder.GetBufferPointer()));
-}
-
 /// The slots for which costs are predicted; others have the cost of the next smaller number.
 bool isPredicted(int slots, int all) { return slots <= 4 || slots == all || slots % 4 == 0; }
 
@@ -109,7 +103,7 @@ std::optional<StreamChoice> givenChoice(const plan::PlanT &plan, const GivenStre
   }
   if (!found)
     return std::nullopt;
-  choice.order = orderBy(dependencesOf(plan), wanted);
+  choice.order = orderBy(package::dependences(plan), wanted);
   return choice;
 }
 
@@ -135,7 +129,7 @@ StreamsReport placeStreams(plan::PlanT &plan, const GivenStreams &given, const S
   std::optional<StreamChoice> choice = givenChoice(plan, given, threads);
   if (!choice && option.search) {
     std::vector<StreamItem> items;
-    for (std::vector<uint32_t> &needs : dependencesOf(plan))
+    for (std::vector<uint32_t> &needs : package::dependences(plan))
       items.push_back({std::move(needs), {}});
     for (size_t i = 0; i < items.size(); ++i) {
       std::vector<double> &list = items[i].costs;
@@ -147,22 +141,25 @@ StreamsReport placeStreams(plan::PlanT &plan, const GivenStreams &given, const S
     choice = searchStreams(items, slots, streamCosts(), option.teams);
     report.cycles = choice->cost;
     report.sequenceCycles = choice->sequence;
-    if (!option.teams)
-      for (uint32_t have = slots; have > 1; --have) { // from how many slots on it pays
-        double sequence = 0;
-        for (const StreamItem &item : items)
-          sequence += item.costs.empty() ? 0 : item.costs[have - 1];
-        if (costOf(*choice, items, slots, have, streamCosts()) > sequence)
-          break;
-        plan.least_stream_slots = have;
-      }
+    for (uint32_t have = slots; !option.teams && !choice->isSequence() && have > 1;
+         --have) { // from how many on it pays
+      double sequence = 0;
+      for (const StreamItem &item : items)
+        sequence += item.costs.empty() ? 0 : item.costs[have - 1];
+      if (costOf(*choice, items, slots, have, streamCosts()) > sequence)
+        break;
+      plan.least_stream_slots = have;
+    }
   }
   if (!choice || choice->isSequence())
     return report;
   apply(plan, *choice);
-  for (size_t i = 0; i < instructions.size(); ++i) {
-    report.instructions += instructions[i]->place >= 0;
-    report.phases += instructions[i]->place >= 0 && (i == 0 || instructions[i - 1]->place < 0);
+  for (size_t begin = 0, end; begin < instructions.size(); begin = end) {
+    end = phaseEnd(*choice, begin);
+    if (instructions[begin]->place < 0)
+      continue;
+    report.instructions += end - begin;
+    ++report.phases;
   }
   return report;
 }

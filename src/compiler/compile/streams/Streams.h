@@ -30,8 +30,8 @@ using GivenStreams = std::function<std::optional<StreamLine>(const std::vector<s
 
 /// What was chosen for one plan.
 struct StreamsReport {
-  size_t instructions = 0; // instructions that run beside others
-  size_t phases = 0;       // pairs of neighbours in the block of which one begins a phase with several teams
+  size_t instructions = 0;               // instructions that run beside others
+  size_t phases = 0;                     // phases in which they do
   double cycles = 0, sequenceCycles = 0; // predicted, of all kernels together; both 0 if nothing was searched
 };
 

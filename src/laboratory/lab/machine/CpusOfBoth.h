@@ -18,9 +18,9 @@ struct CpusOfBoth {
   NumberList measured, beside; // numbers of CPUs
   std::string place;           // one of placeNames
 };
-/// Chooses, of the CPUs that this process may use, one for each thread of a measured process and of the process beside
-/// it, which shares `place` with it; "any": the first of cache, socket, machine and core that has enough CPUs. Declines
-/// with the numbers if there are too few.
+/// Chooses a CPU for each thread of a measured process and of the process beside it, among the CPUs that this process
+/// may use. `place` says what the two processes share; "any": the first of cache, socket, machine and core that has
+/// enough CPUs. If there are too few, declines and says how many there are.
 Outcome<CpusOfBoth> cpusOfBoth(const Topology &machine, int measuredThreads, int besideThreads,
                                const std::string &place);
 

@@ -1,4 +1,5 @@
-// The order of instructions in a plan with places: phases that follow each other, and streams inside of them.
+// Finds the order that a plan with places guarantees: its phases, which follow each other, and the streams of each
+// phase.
 #include "runtime/plan/PlanAnalysis.h"
 
 #include "support/Error.h"
