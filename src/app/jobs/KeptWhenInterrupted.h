@@ -11,7 +11,8 @@
 namespace lathe::jobs {
 
 /// Holds a copy of the newest `Measured`, and calls `report` with it if a signal ends the process while this object
-/// lives. `report` runs on another thread, after the clean-ups of everything that was started later.
+/// lives. `report` runs on another thread, after the clean-ups of everything that was started later. Nothing is taken any
+/// more once clean-ups have begun.
 template <class Measured> class KeptWhenInterrupted {
 public:
   explicit KeptWhenInterrupted(std::function<void(const Measured &)> report)
@@ -23,6 +24,7 @@ public:
           this->report(*soFar);
         }) {}
   void update(const Measured &measured) {
+    haltIfInterrupted();
     std::lock_guard lock(mutex);
     soFar = measured;
   }

@@ -8,6 +8,7 @@
 #include "process/ShellWords.h"
 #include "schedule/Algorithms.h"
 #include "store/ContentKey.h"
+#include "support/Interrupt.h"
 #include "support/Text.h"
 
 #include <filesystem>
@@ -101,6 +102,7 @@ void Recording::add(const store::TuningTask &task, std::vector<store::TuningReco
 }
 
 void Recording::add(std::vector<store::TunedTask> tasks) {
+  haltIfInterrupted();
   std::erase_if(tasks, [](const store::TunedTask &task) { return task.records.empty(); });
   if (!opened || tasks.empty())
     return;
@@ -142,6 +144,7 @@ std::optional<std::string> Recording::bestSchedule(const std::string &task) {
 }
 
 void Recording::add(std::vector<store::Point> points) {
+  haltIfInterrupted();
   if (!opened || points.empty())
     return;
   begin();

@@ -160,4 +160,7 @@ Cleanup::~Cleanup() {
 HoldCleanups::HoldCleanups() { registry().mutex.lock(); }
 HoldCleanups::~HoldCleanups() { registry().mutex.unlock(); }
 
+// The thread of the clean-ups keeps the mutex for ever.
+void haltIfInterrupted() { HoldCleanups passes; }
+
 } // namespace lathe

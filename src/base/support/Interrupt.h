@@ -46,4 +46,9 @@ public:
   HoldCleanups &operator=(const HoldCleanups &) = delete;
 };
 
+/// Returns at once while no signal has come. Once the clean-ups have begun, a caller on another thread than theirs stands
+/// still until the process ends. Call it before a result is kept: children that have been ended and files that have been
+/// removed look like faults of what is measured.
+void haltIfInterrupted();
+
 } // namespace lathe

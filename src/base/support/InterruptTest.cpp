@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -62,6 +63,32 @@ void tell(const char *text) { (void)!write(2, text, std::string(text).size()); }
 }
 
 } // namespace
+
+TEST(Interrupt, nothingIsKeptOnceCleaningHasBegun) {
+  for (int signal : {SIGINT, SIGTERM}) {
+    Ending ending = endingOf({signal}, [](int ready) {
+      catchInterrupts("lathe test");
+      std::atomic<bool> removed{false};
+      Cleanup report([] {
+        haltIfInterrupted(); // not on this thread
+        tell("report ");
+      });
+      Cleanup files([&] {
+        removed = true;
+        usleep(50000); // in which the program meets what is gone
+      });
+      haltIfInterrupted();
+      (void)!write(ready, "x", 1);
+      while (!removed)
+        usleep(100);
+      haltIfInterrupted();
+      tell("kept what a removed file has made ");
+      pause();
+    });
+    EXPECT_EQ(ending.exitCode, 128 + signal);
+    EXPECT_EQ(ending.said.find("report lathe test: interrupted"), 0u) << ending.said;
+  }
+}
 
 TEST(Interrupt, runsWhatIsRegisteredNewestFirst) {
   for (int signal : {SIGINT, SIGTERM}) {
