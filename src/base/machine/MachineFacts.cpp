@@ -32,11 +32,17 @@ double MachineFacts::readRate(size_t level) const {
   return caches.at(std::min(level, caches.size() - 1)).readBytesPerCycle;
 }
 
-MemoryLevels MachineFacts::memoryLevels() const {
+double MachineFacts::memoryRate(int threads) const {
+  if (sharedMemoryBytesPerCycle <= 0) // unknown: one core's rate for each
+    return memoryBytesPerCycle;
+  return std::min(memoryBytesPerCycle, sharedMemoryBytesPerCycle / std::max(1, threads));
+}
+
+MemoryLevels MachineFacts::memoryLevels(int threads) const {
   std::vector<MemoryLevel> levels = {{bytesPerCore(0) / 2, 0}};
   for (size_t level = 1; level < caches.size(); ++level)
     levels.push_back({bytesPerCore(level), 1 / readRate(level)});
-  levels.push_back({0, 1 / memoryBytesPerCycle});
+  levels.push_back({0, 1 / memoryRate(threads)});
   return MemoryLevels(std::move(levels));
 }
 
@@ -76,6 +82,10 @@ std::vector<FactRow> describeFacts(const MachineFacts &machine) {
     row(fmt::format("L{} read", i + 1), rate(cache.readBytesPerCycle), cache.rateFrom);
   }
   row("memory read", rate(machine.memoryBytesPerCycle), machine.memoryFrom);
+  if (machine.sharedMemoryBytesPerCycle > 0)
+    row("memory read by all",
+        fmt::format("{:.4g} bytes a cycle of all cores together", machine.sharedMemoryBytesPerCycle),
+        machine.sharedMemoryFrom);
   row("multiply-adds",
       fmt::format("{} vector instructions a cycle, latency {} cycles", machine.fmaPerCycle, machine.fmaLatency),
       machine.fmaFrom);

@@ -45,14 +45,17 @@ struct MachineFacts {
   int threadsPerCore = 1;            // number of logical CPUs of one core
   std::vector<CacheFacts> caches;    // data and unified caches, innermost first; at least one
   double memoryBytesPerCycle = 0;    // rate at which one core reads memory, in bytes per core cycle
-  int fmaPerCycle = 2;               // number of multiply-adds of the widest fp32 vectors that start per cycle
+  double sharedMemoryBytesPerCycle =
+      0;                   // rate at which all cores together read memory, in bytes per core cycle; 0: unknown
+  int fmaPerCycle = 2;     // number of multiply-adds of the widest fp32 vectors that start per cycle
   double bf16PerCycle = 0; // number of products of bf16 pairs (vdpbf16ps) that start per cycle; 0: not supported
   int fmaLatency = 4;      // latency of a multiply-add in cycles
   /// Cost of prefetching a byte of weights, as a share (0 to 1) of the wait for a byte that is not prefetched.
   /// Multiplications hide the rest of the wait.
   double readAheadCost = 1;
   FactSource cpuFrom = FactSource::generic, featuresFrom = FactSource::generic, coresFrom = FactSource::generic,
-             memoryFrom = FactSource::generic, fmaFrom = FactSource::generic, readAheadFrom = FactSource::generic;
+             memoryFrom = FactSource::generic, sharedMemoryFrom = FactSource::generic, fmaFrom = FactSource::generic,
+             readAheadFrom = FactSource::generic;
 
   /// Capacity of the cache at `level` (0: innermost) for one core in bytes: the capacity of an instance divided by the
   /// number of its cores. Levels beyond the last cache count as the last cache.
@@ -60,9 +63,11 @@ struct MachineFacts {
   /// Bytes per cycle that one core reads from the cache at `level`. Levels beyond the last cache count as the last
   /// cache.
   double readRate(size_t level) const;
-  /// The levels of caches and memory with which waits are predicted. The innermost cache counts with half its
-  /// capacity, because other data passes through it meanwhile and fills the other half.
-  MemoryLevels memoryLevels() const;
+  /// Bytes per cycle that each of `threads` cores reads from memory while all of them read.
+  double memoryRate(int threads) const;
+  /// The levels of caches and memory with which waits of one of `threads` cores are predicted. The innermost cache counts
+  /// with half its capacity, because other data passes through it meanwhile and fills the other half.
+  MemoryLevels memoryLevels(int threads) const;
   /// Index of the innermost cache that several cores share. If no cache is shared: the number of caches, which stands
   /// for memory.
   size_t sharedLevel() const;

@@ -129,16 +129,22 @@ TEST_F(System, coresThatShareACacheDivideIt) {
 
 TEST_F(System, ratesThatWereMeasuredHereReplaceThoseThatNobodyFitted) {
   SystemFacts system = withoutAmx();
-  MeasuredRates measured{system.identity(), {120, 50, 20, 4}};
+  MeasuredRates measured{system.identity(), {120, 50, 20, 4}, 6};
   MachineFacts machine = native("sapphirerapids", system, measured);
   EXPECT_EQ(machine.readRate(1), 50);
   EXPECT_EQ(machine.memoryBytesPerCycle, 4);
   EXPECT_EQ(machine.memoryFrom, FactSource::measured);
+  EXPECT_EQ(machine.sharedMemoryBytesPerCycle, 6);
+  EXPECT_EQ(machine.sharedMemoryFrom, FactSource::measured);
+  EXPECT_EQ(machine.memoryRate(1), 4);
+  EXPECT_EQ(machine.memoryRate(4), 1.5);
+  EXPECT_EQ(native("sapphirerapids", system).memoryRate(64), 5);              // unknown: one core's rate for each
   EXPECT_EQ(machine.identity(), native("sapphirerapids", system).identity()); // no rate in a key
   system.caches[0].bytes = 48 * kib;
   system.caches[1].bytes = 1024 * kib;
   measured.identity = system.identity();
   machine = native("znver5", system, measured);
+  EXPECT_EQ(machine.sharedMemoryBytesPerCycle, 6); // nothing fits it
   EXPECT_EQ(machine.readRate(0), 120);
   EXPECT_EQ(machine.readRate(1), 48); // fitted to schedules of that CPU
   EXPECT_EQ(machine.caches[1].rateFrom, FactSource::fitted);
@@ -164,9 +170,10 @@ TEST_F(System, ratesThatCannotBeRightAreNotUsed) {
 }
 
 TEST_F(System, recordsOfRates) {
-  write("record.json", json{{"format", 2}, {"rates", toJson(MeasuredRates{"here", {3, 2, 1}})}}.dump());
+  write("record.json", json{{"format", 2}, {"rates", toJson(MeasuredRates{"here", {3, 2, 1}, 4})}}.dump());
   EXPECT_EQ(readMeasuredRates((root / "record.json").string()).identity, "here");
   EXPECT_EQ(readMeasuredRates((root / "record.json").string()).readBytesPerCycle, (std::vector<double>{3, 2, 1}));
+  EXPECT_EQ(readMeasuredRates((root / "record.json").string()).sharedMemoryBytesPerCycle, 4);
   for (const char *broken : {"", "{", "[]", R"({"rates": 1})", R"({"rates": {"identity": 1}})"}) {
     write("record.json", broken);
     EXPECT_TRUE(readMeasuredRates((root / "record.json").string()).readBytesPerCycle.empty()) << broken;
@@ -189,12 +196,14 @@ TEST(MachineFile, isReadBackAsWritten) {
         machineFromTable(cpu, arm ? "aarch64" : "x86_64", arm ? std::vector<std::string>{"neon"} : avx512);
     machine.cores = 56;
     machine.caches[1].readBytesPerCycle = 51.25;
+    machine.sharedMemoryBytesPerCycle = 80.5;
     for (const json &document : {toJson(machine), json{{"cpu", "Some Processor"}, {"facts", toJson(machine)}}}) {
       MachineFacts read = parseMachineFacts(document.dump(), "spr.json");
       EXPECT_EQ(read.identity(), machine.identity());
       EXPECT_EQ(planned(read), planned(machine));
       EXPECT_EQ(read.features, machine.features);
       EXPECT_EQ(read.cores, 56);
+      EXPECT_EQ(read.sharedMemoryBytesPerCycle, 80.5);
       EXPECT_EQ(read.fmaPerCycle, machine.fmaPerCycle);
       EXPECT_EQ(read.caches[1].rateFrom, FactSource::file);
     }
@@ -224,6 +233,8 @@ TEST(MachineFile, thatIsWrongIsAnError) {
   EXPECT_THAT(errorOf(with(R"("features": ["avx9"])")), HasSubstr("'features' holds 'avx9'; expected of x86_64"));
   EXPECT_THAT(errorOf(with(R"("read_ahead_cost": 2)")), HasSubstr("'read_ahead_cost' is 2"));
   EXPECT_THAT(errorOf(with(R"("memory_read_bytes_per_cycle": 0)")), HasSubstr("'memory_read_bytes_per_cycle' is 0"));
+  EXPECT_THAT(errorOf(with(R"("shared_memory_read_bytes_per_cycle": -1)")),
+              HasSubstr("'shared_memory_read_bytes_per_cycle' is -1"));
   EXPECT_THAT(errorOf(with(R"("caches": [])")), HasSubstr("expected a list of 1 to 4 caches"));
   EXPECT_THAT(errorOf(with(R"("caches": [{"level": 1}])")), HasSubstr("spr.json: caches[0]: lacks 'bytes'"));
   EXPECT_THAT(errorOf(with(R"("caches": [{"bytes": 49152, "way": 1}])")), HasSubstr("caches[0]: unknown key 'way'"));

@@ -30,6 +30,7 @@ json toJson(const MachineFacts &machine) {
           {"threads_per_core", machine.threadsPerCore},
           {"caches", caches},
           {"memory_read_bytes_per_cycle", machine.memoryBytesPerCycle},
+          {"shared_memory_read_bytes_per_cycle", machine.sharedMemoryBytesPerCycle},
           {"fma_per_cycle", machine.fmaPerCycle},
           {"fma_latency_cycles", machine.fmaLatency},
           {"bf16_dot_per_cycle", machine.bf16PerCycle},
@@ -39,6 +40,7 @@ json toJson(const MachineFacts &machine) {
             {"features", name(machine.featuresFrom)},
             {"cores", name(machine.coresFrom)},
             {"memory_read_bytes_per_cycle", name(machine.memoryFrom)},
+            {"shared_memory_read_bytes_per_cycle", name(machine.sharedMemoryFrom)},
             {"fma", name(machine.fmaFrom)},
             {"read_ahead_cost", name(machine.readAheadFrom)}}}};
 }
@@ -96,7 +98,7 @@ private:
 };
 
 constexpr int64_t mostBytes = int64_t(1) << 40;
-constexpr double leastRate = 0.01, mostRate = 4096; // bytes per cycle
+constexpr double leastRate = 0.01, mostRate = 4096, mostSharedRate = 1e6; // bytes per cycle
 
 void readSource(Members &members, const char *key) {
   if (const json *found = members.find(key)) {
@@ -184,6 +186,8 @@ MachineFacts parseMachineFacts(const std::string &text, const std::string &fileN
     machine.caches = readCaches(*list, machine, fileName);
   if (members.number("memory_read_bytes_per_cycle", leastRate, mostRate, machine.memoryBytesPerCycle))
     machine.memoryFrom = FactSource::file;
+  if (members.number("shared_memory_read_bytes_per_cycle", 0.0, mostSharedRate, machine.sharedMemoryBytesPerCycle))
+    machine.sharedMemoryFrom = FactSource::file;
   if (members.number("fma_per_cycle", 1, 16, machine.fmaPerCycle))
     machine.fmaFrom = FactSource::file;
   if (members.number("fma_latency_cycles", 1, 64, machine.fmaLatency))
@@ -194,7 +198,8 @@ MachineFacts parseMachineFacts(const std::string &text, const std::string &fileN
     machine.readAheadFrom = FactSource::file;
   if (const json *sources = members.find("sources")) {
     Members of(*sources, fileName + ": sources");
-    for (const char *key : {"cpu", "features", "cores", "memory_read_bytes_per_cycle", "fma", "read_ahead_cost"})
+    for (const char *key : {"cpu", "features", "cores", "memory_read_bytes_per_cycle",
+                            "shared_memory_read_bytes_per_cycle", "fma", "read_ahead_cost"})
       readSource(of, key);
     of.requireAllKnown();
   }

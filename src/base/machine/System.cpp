@@ -210,7 +210,9 @@ SystemFacts systemFacts(const std::string &cpus, const std::string &cpuinfo) {
 using nlohmann::json;
 
 json toJson(const MeasuredRates &rates) {
-  return {{"identity", rates.identity}, {"read_bytes_per_cycle", rates.readBytesPerCycle}};
+  return {{"identity", rates.identity},
+          {"read_bytes_per_cycle", rates.readBytesPerCycle},
+          {"shared_memory_read_bytes_per_cycle", rates.sharedMemoryBytesPerCycle}};
 }
 
 MeasuredRates readMeasuredRates(const std::string &path) {
@@ -221,6 +223,7 @@ MeasuredRates readMeasuredRates(const std::string &path) {
     if (document.is_object() && document.contains("rates")) {
       document["rates"].at("identity").get_to(rates.identity);
       document["rates"].at("read_bytes_per_cycle").get_to(rates.readBytesPerCycle);
+      document["rates"].at("shared_memory_read_bytes_per_cycle").get_to(rates.sharedMemoryBytesPerCycle);
     }
   } catch (const json::exception &) { // altered by hand, or from another version: not measured
     return {};
@@ -283,6 +286,8 @@ MachineFacts nativeMachine(const std::string &cpu, const SystemFacts &system, co
   for (size_t i = 0; i < machine.caches.size(); ++i)
     take(measured.readBytesPerCycle[i], machine.caches[i].readBytesPerCycle, machine.caches[i].rateFrom);
   take(measured.readBytesPerCycle.back(), machine.memoryBytesPerCycle, machine.memoryFrom);
+  if (measured.sharedMemoryBytesPerCycle > 0)
+    take(measured.sharedMemoryBytesPerCycle, machine.sharedMemoryBytesPerCycle, machine.sharedMemoryFrom);
   return machine;
 }
 

@@ -37,6 +37,7 @@ struct MeasuredRates {
   std::string identity; // SystemFacts::identity() of the measured machine
   /// Read rates in bytes per core cycle: one for each cache, innermost first, then that of memory.
   std::vector<double> readBytesPerCycle;
+  double sharedMemoryBytesPerCycle = 0; // rate at which all cores together read memory; 0: not measured
 };
 nlohmann::json toJson(const MeasuredRates &rates);
 /// Reads the measured rates from the record of `lathe machine` at `path`; without such a record the rates are empty.

@@ -42,6 +42,13 @@ class Machine(Cli):
         # What was measured beside counts, too.
         self.assertIn(": winograd/2", self.schedule({**SAPPHIRE, "memory_read_bytes_per_cycle": 20}))
 
+    def test_the_prior_knows_that_cores_share_memory(self):
+        fast = {**SAPPHIRE, "memory_read_bytes_per_cycle": 20}
+        shared = {**fast, "shared_memory_read_bytes_per_cycle": 20}
+        self.assertIn(": winograd/2", self.schedule(fast, "--threads", "4"))
+        self.assertIn(": winograd/2", self.schedule(shared, "--threads", "1"))
+        self.assertIn(": direct/1", self.schedule(shared, "--threads", "4"))  # which have 5 bytes a cycle each
+
     def test_packages_say_which_machine_they_are_for(self):
         out, file = self.path("other.lathe"), self.written("machine.json", SAPPHIRE)
         self.lathe("compile", self.net, "-o", out, "--machine", file)

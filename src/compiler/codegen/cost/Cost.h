@@ -54,7 +54,7 @@ private:
   /// does.
   Prediction finish(double units, double share, double exposed) const;
 
-  MemoryLevels levels = machine.memoryLevels();
+  MemoryLevels levels = machine.memoryLevels(facts.threads);
   /// Cycles of waiting for each memory level except the innermost one.
   std::vector<double> waits = std::vector<double>(levels.size() - 1);
   double memory = 0; // Prediction::memory, for all threads together

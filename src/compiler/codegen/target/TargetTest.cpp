@@ -84,15 +84,15 @@ TEST(Target, vectorWidth) {
 TEST(Target, factsAreNotOneFeature) {
   // Sapphire Rapids with and without AMX, which a host may hide.
   for (const char *text : {"sapphirerapids", "sapphirerapids,-amx-tile,-amx-int8,-amx-bf16"}) {
-    Caches caches = cachesOf(Target::parse(text));
+    Caches caches = cachesOf(Target::parse(text), 1);
     EXPECT_EQ(caches.secondLevel, 2048 * 1024) << text;
     EXPECT_EQ(caches.fromMemory, 5) << text;
   }
-  EXPECT_EQ(cachesOf(Target::parse("znver5")).fromMemory, 10);
+  EXPECT_EQ(cachesOf(Target::parse("znver5"), 1).fromMemory, 10);
   EXPECT_EQ(Target::parse("znver4").fmaPerCycle(), 1);
   EXPECT_EQ(Target::parse("znver4,vector-width=256").fmaPerCycle(), 2);
-  EXPECT_EQ(cachesOf(Target::parse("znver3")).aheadCosts, 0.125);
-  EXPECT_EQ(cachesOf(Target::parse("cortex-a76")).firstLevel, 64 * 1024);
+  EXPECT_EQ(cachesOf(Target::parse("znver3"), 1).aheadCosts, 0.125);
+  EXPECT_EQ(cachesOf(Target::parse("cortex-a76"), 1).firstLevel, 64 * 1024);
 }
 
 TEST(Target, factsOfAnotherMachine) {
@@ -104,16 +104,24 @@ TEST(Target, factsOfAnotherMachine) {
   EXPECT_TRUE(target.has("avx512f"));
   for (const char *hidden : {"amx-tile", "amx-int8", "amx-bf16", "avx512fp16", "avx512bf16"})
     EXPECT_FALSE(target.has(hidden)) << hidden;
-  EXPECT_EQ(cachesOf(target).secondLevel, 2048 * 1024);
+  EXPECT_EQ(cachesOf(target, 1).secondLevel, 2048 * 1024);
 
   // The code of one CPU and the facts of another: the key has both, but no rates.
   Target mixed = Target::parse("znver4", &spr);
   EXPECT_EQ(mixed.cpu, "znver4");
-  EXPECT_EQ(cachesOf(mixed).fromMemory, 5);
+  EXPECT_EQ(cachesOf(mixed, 1).fromMemory, 5);
   EXPECT_NE(mixed.key(), Target::parse("znver4").key());
   EXPECT_THAT(mixed.key(), testing::EndsWith("L1=48K/1 L2=2M/1 of sapphirerapids"));
   spr.memoryBytesPerCycle = 4;
   EXPECT_EQ(mixed.key(), Target::parse("znver4", &spr).key());
+
+  // Memory that delivers 6 bytes a cycle to all cores: one reads 4, two have 3 each.
+  spr.sharedMemoryBytesPerCycle = 6;
+  Target shared = Target::parse("machine", &spr);
+  EXPECT_EQ(cachesOf(shared, 1).fromMemory, 4);
+  EXPECT_EQ(cachesOf(shared, 2).fromMemory, 3);
+  EXPECT_EQ(cachesOf(shared, 8).fromMemory, 0.75);
+  EXPECT_EQ(shared.key(), target.key());
 
   EXPECT_THROW(Target::parse("cortex-a76", &spr), Error);
   spr.cpu = "i9000";

@@ -86,20 +86,24 @@ MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops, El
 // The cache file.
 
 // Raise it when the kernels or the document change.
-static constexpr int cacheFormat = 3; // 2: with rates for the compiler; 3: int8 by instruction
+static constexpr int cacheFormat = 4; // 2: with rates for the compiler; 3: int8 by instruction; 4: memory's shared rate
 
 static std::string cacheKey(const MachineCeilings &machine) {
   return fmt::format("{} | {} cores, {} threads | {}", machine.cpu, machine.cores, machine.hardwareThreads,
                      machine.kernel);
 }
 
-/// The parts of the record that the compiler reads (machine/System.h): one core's rates, with the clock measured at the
-/// same time.
-static MeasuredRates ratesOf(const MachineCeilings &machine) {
+MeasuredRates ratesOf(const MachineCeilings &machine) {
   MeasuredRates rates{systemFacts().identity(), {}};
   for (const MemoryLevel &level : machine.levels)
     rates.readBytesPerCycle.push_back(
         machine.clockGhz > 0 ? MachineCeilings::bandwidth(level, 1).read / machine.clockGhz : 0);
+  // Fewer threads than cores may not reach what memory can deliver.
+  const std::vector<Bandwidth> memory =
+      machine.levels.empty() ? std::vector<Bandwidth>() : machine.levels.back().bandwidth;
+  if (machine.clockGhz > 0 && machine.cores > 0 && memory.size() >= size_t(machine.cores))
+    for (const Bandwidth &ofThreads : memory)
+      rates.sharedMemoryBytesPerCycle = std::max(rates.sharedMemoryBytesPerCycle, ofThreads.read / machine.clockGhz);
   return rates;
 }
 

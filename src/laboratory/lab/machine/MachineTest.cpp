@@ -105,6 +105,17 @@ TEST(Machine, levels) {
   EXPECT_EQ(machine.levelHolding((1 << 20) + 1, 2).name, "memory"); // shared by both
 }
 
+TEST(Machine, ratesForTheCompiler) {
+  MachineCeilings machine = example(); // 3.125 GHz
+  MeasuredRates rates = ratesOf(machine);
+  EXPECT_EQ(rates.readBytesPerCycle, (std::vector<double>{96, 19.2, 3.84}));
+  EXPECT_EQ(rates.sharedMemoryBytesPerCycle, 6.4);
+  machine.levels.back().bandwidth.push_back({18, 10, 16}); // two threads on a core
+  EXPECT_EQ(ratesOf(machine).sharedMemoryBytesPerCycle, 6.4);
+  machine.cores = 4; // of which three were measured
+  EXPECT_EQ(ratesOf(machine).sharedMemoryBytesPerCycle, 0);
+}
+
 TEST(Machine, rooflineArithmetic) {
   auto machine = example();
   Roofline compute = roofline(machine, ElementType::f32, 1e9, 1e4, 0.02, 1);

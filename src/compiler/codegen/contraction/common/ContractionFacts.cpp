@@ -122,7 +122,7 @@ double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weig
 }
 
 bool panelIsFar(const Target &target, int64_t steps, int64_t vectors) {
-  return double(steps) * vectors * target.vectorBits / 8 > cachesOf(target).firstLevel / 2;
+  return double(steps) * vectors * target.vectorBits / 8 > target.machine.bytesPerCore(0) / 2;
 }
 
 } // namespace lathe

@@ -77,7 +77,7 @@ double inputCycles(const Target &target, const ConvGeometry &conv, int64_t lanes
   constexpr int64_t fewStreams = 4;
   if (conv.pointwise() && target.fmaPerCycle() <= 1 && conv.inChannels <= fewStreams * lanes)
     return 0;
-  return 0.5 * double(conv.outPixels()) * double(tiles) * 4 / cachesOf(target).fromSecond / double(conv.taps());
+  return 0.5 * double(conv.outPixels()) * double(tiles) * 4 / target.machine.readRate(1) / double(conv.taps());
 }
 
 /// Cycles of a step that a tile of a pointwise convolution waits beyond its products: for the tile before it, and for
@@ -87,7 +87,8 @@ double betweenTiles(const Target &target, const ConvGeometry &conv, const Contra
                     int64_t oc) {
   constexpr double shown = 0.05;
   double lines = double(oc * target.vectorBits) / 8; // bytes of a step
-  bool far = oc * lanes<conv.outChannels &&double(format.unitsOf(conv.inChannels)) * lines> cachesOf(target).firstLevel;
+  bool far =
+      oc * lanes<conv.outChannels &&double(format.unitsOf(conv.inChannels)) * lines> target.machine.bytesPerCore(0);
   return (oc > 1 ? wideTileCycles / double(conv.inChannels) : 0) + (far ? shown * lines / 32 : 0);
 }
 
@@ -165,7 +166,7 @@ double rowCycles(const KernelFacts &facts, const ConvGeometry &conv, int64_t lan
 
 Block bestBlock(const KernelFacts &facts, const ConvGeometry &conv, int64_t lanes, bool prefetch) {
   const Target &target = facts.target;
-  const Caches caches = cachesOf(target);
+  const Caches caches = cachesOf(target, facts.threads);
   ContractionFormat format = formatOf(facts, conv);
   int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
   // Tiles that step over the ends of strided rows each have code of their own.
@@ -251,7 +252,7 @@ namespace {
 class DirectRule {
 public:
   DirectRule(const KernelFacts &facts, const ConvGeometry &conv, const RowsBefore *before)
-      : target(facts.target), conv(conv), before(before), caches(cachesOf(target)),
+      : target(facts.target), conv(conv), before(before), caches(cachesOf(target, facts.threads)),
         lanes(target.lanes(std::max(32u, bitWidth(conv.type)))), threads(facts.threads), format(formatOf(facts, conv)),
         prefetch(weightsFromMemory(conv)), block(bestBlock(facts, conv, lanes, prefetch)),
         rows(conv.outPixels() / block.width), tiles((conv.outChannels + block.oc * lanes - 1) / (block.oc * lanes)),

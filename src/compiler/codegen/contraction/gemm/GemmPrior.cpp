@@ -121,7 +121,7 @@ Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
     format = formatNamed("i8mm", gemm.type);
   if (!format.converts && wide && schedule.number("mr") == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
     set(9, 3, 4);
-  setBlocking(gemm, lanes, format, cachesOf(target), schedule);
+  setBlocking(gemm, lanes, format, cachesOf(target, facts.threads), schedule);
   int64_t rows = schedule.number("mr");
   int64_t bytes = gemm.k * format.unitBytes() / format.group;
   if (format.converts)

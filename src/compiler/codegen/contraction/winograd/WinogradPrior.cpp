@@ -31,7 +31,7 @@ double panelCycles(const WinogradPlan &plan, const Caches &caches) {
 
 /// Of all slots together. `in` and `out`: operations of the input's and the output's transform.
 double predictedCycles(const Target &target, const WinogradPlan &plan, double in, double out, int threads) {
-  Caches caches = cachesOf(target);
+  Caches caches = cachesOf(target, 1);
   double alpha = plan.alpha(), m = plan.m(), inBlocks = plan.inBlocks(), outVectors = plan.outVectors();
   // Two multiply-adds, two loads, one store a cycle; a transform is two passes of alpha (or m) rows.
   auto pass = [](double count, double loads, double operations, double stores) {
@@ -51,7 +51,8 @@ double predictedCycles(const Target &target, const WinogradPlan &plan, double in
   double weights = double(plan.points()) * plan.steps() * outVectors * plan.lanes * 4;
   // Slots that share the points read their own points' weights.
   double readers = plan.staged() ? std::min<double>(shares, threads) : 1;
-  double again = caches.read(weights / readers) * readers * plan.chunks();
+  auto reading = [&](const Caches &from) { return from.read(weights / readers) * readers * plan.chunks(); };
+  double again = reading(caches);
   double held = plan.productsAt() * 4.0; // the transformed input passes by once a tile of channels
   double inputAgain =
       caches.read(held) * plan.channelTiles() * plan.chunks() * (held > caches.secondLevel * 0.7 ? 1 : 0.3);
@@ -59,7 +60,11 @@ double predictedCycles(const Target &target, const WinogradPlan &plan, double in
   if (plan.staged())
     handed = threads * stageCycles +
              plan.points() * plan.tiles() * outVectors * plan.lanes * 4 * (readers - 1) / readers / fromOtherCore;
-  return input + output + std::max(products, again) + 0.25 * std::min(products, again) + 0.5 * inputAgain + handed;
+  double alone =
+      input + output + std::max(products, again) + 0.25 * std::min(products, again) + 0.5 * inputAgain + handed;
+  // Memory that the slots share decides between numbers of weights, hardly between register blocks of as many weights.
+  constexpr double filled = 0.9;
+  return alone + filled * std::max(0.0, reading(cachesOf(target, threads)) - alone);
 }
 
 /// The same where a run knows the extents: the mean over images of other sizes, of as many outputs as the assumed one.
@@ -215,7 +220,7 @@ std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeomet
   int64_t lanes = facts.target.lanes(32), vectors = (conv.outChannels + lanes - 1) / lanes;
   double weights = 9.0 * conv.inChannels * vectors * lanes *
                    preferredFormat(facts.precision, facts.target, conv.types()).bytesPerStep();
-  double direct = std::max(directCycles(facts, conv), cachesOf(facts.target).read(weights));
+  double direct = std::max(directCycles(facts, conv), cachesOf(facts.target, facts.threads).read(weights));
   PlanSearch search(facts, conv, direct * 0.95); // a change of algorithm has to be worth it
   ContractionFormat format = fastestFormat(facts.precision, facts.target, conv.types());
   if (format.sum == ElementType::i32) { // products of fours of bytes save more than the transforms
