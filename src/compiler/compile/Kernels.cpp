@@ -181,17 +181,17 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
   return NotApplicable{reason};
 }
 
-double KernelLibrary::cyclesOn(int threads, mlir::func::FuncOp kernel) {
+KernelCycles KernelLibrary::cyclesOn(int threads, mlir::func::FuncOp kernel) {
   const CompiledKernel &done = compiled(kernel);
-  if (threads == options.threads)
-    return done.predictedCycles;
   KernelOptions others = options;
   others.threads = threads;
   ScheduleTask task(KernelProblem{others, kernel, target});
-  auto [known, fresh] = cyclesByThreads.try_emplace({task.identity + "\n" + done.schedule.str(), threads}, 0);
+  auto [known, fresh] = cyclesByThreads.try_emplace({task.identity + "\n" + done.schedule.str(), threads});
   if (fresh)
-    if (const auto &facts = task.facts(); facts && legal(**facts, done.schedule))
-      known->second = (*facts)->predict(done.schedule).total();
+    if (const auto &facts = task.facts(); facts && legal(**facts, done.schedule)) {
+      Prediction prediction = (*facts)->predict(done.schedule);
+      known->second = {prediction.total(), prediction.memory};
+    }
   return known->second;
 }
 

@@ -58,9 +58,8 @@ public:
   /// Generates no code and changes nothing; equal kernels are predicted once.
   Outcome<double> predictCycles(mlir::func::FuncOp kernel) const;
 
-  /// Predicted cycles of a kernel that `compiled` has returned, on `threads` threads, with its schedule; 0: there is no
-  /// prediction.
-  double cyclesOn(int threads, mlir::func::FuncOp kernel);
+  /// Predicted cycles of a kernel that `compiled` has returned, on `threads` threads, with its schedule.
+  KernelCycles cyclesOn(int threads, mlir::func::FuncOp kernel);
 
   /// Measured seconds of `kernel` with the schedule that predictCycles uses, or why there are none. As in
   /// predictCycles, sources of tuning records are not asked, so tuning a kernel later does not change the times that
@@ -126,7 +125,7 @@ private:
   /// Predicted cycles of kernels, by identity of the kernel and schedule.
   mutable std::map<std::string, Outcome<double>> predictions;
   /// By identity and schedule of a kernel, and a number of threads: predicted cycles.
-  std::map<std::pair<std::string, int>, double> cyclesByThreads;
+  std::map<std::pair<std::string, int>, KernelCycles> cyclesByThreads;
   struct TypicalKernel {
     mlir::OwningOpRef<mlir::func::FuncOp> function;
     std::unique_ptr<ScheduleTask> task;

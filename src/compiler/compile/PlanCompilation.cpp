@@ -169,15 +169,15 @@ void PlanCompilation::buildPlan() {
   parts.code.insert(parts.code.end(), built.code.begin(), built.code.end());
   addRanges(*built.plan, parts.options.extents.ranges);
   auto given = [&](const std::vector<std::string> &names) { return parts.schedules.streamOf(names); };
-  auto costs = [&](size_t position, int slots) {
+  auto cycles = [&](size_t position, int slots) {
     mlir::func::FuncOp kernel = built.entry[position];
-    return kernel ? parts.library.cyclesOn(slots, kernel) : 0;
+    return kernel ? parts.library.cyclesOn(slots, kernel) : KernelCycles();
   };
   const CompileOptions &options = parts.options;
   // Kernels beside each other need more memory, nearly always.
   const std::string streams = options.smallMemory && options.streams == "auto" ? "off" : options.streams;
   parts.report.streams =
-      placeStreams(*built.plan, given, streamsOption(streams, options.threads), options.threads, costs);
+      placeStreams(*built.plan, given, streamsOption(streams, options.threads), options.threads, cycles);
   parts.plans.push_back(std::move(built.plan));
 }
 

@@ -30,6 +30,12 @@ struct Prediction {
   std::string bound() const;
 };
 
+/// What the choice of streams needs of a prediction, in core cycles; zeros: there is no prediction.
+struct KernelCycles {
+  double total = 0;
+  double memory = 0; // Prediction::memory
+};
+
 /// Cycles to start a kernel on one thread: to call it and to load the addresses of its operands.
 inline constexpr double startCycles = 100;
 

@@ -262,7 +262,11 @@ private:
       step.list.push_back(list[next]);
       step.at.push_back(partition[team[next]]);
     }
-    step.cost = *std::max_element(free.begin(), free.end()) + costs.fork * double(partition.size() - 1);
+    double memory = 0;
+    for (uint32_t item : list)
+      memory += items[item].memory;
+    step.cost =
+        std::max(memory, *std::max_element(free.begin(), free.end())) + costs.fork * double(partition.size() - 1);
     return step;
   }
 };
@@ -314,7 +318,7 @@ double costOf(const StreamChoice &choice, const std::vector<StreamItem> &items, 
       beside = beside && sizeOf(at) > 0;
       free.emplace(at.first, now);
     }
-    double last = now;
+    double last = now, memory = 0;
     for (size_t i = begin; i < end; ++i) {
       uint32_t item = choice.order[i];
       const StreamSlots &at = choice.slots[item];
@@ -322,6 +326,7 @@ double costOf(const StreamChoice &choice, const std::vector<StreamItem> &items, 
         last += costOn(item, have);
         continue;
       }
+      memory += items[item].memory;
       double &time = free.at(at.first);
       for (uint32_t before : items[item].needs)
         if (choice.slots[before].count > 0 && !(choice.slots[before] == at))
@@ -330,7 +335,7 @@ double costOf(const StreamChoice &choice, const std::vector<StreamItem> &items, 
       done[item] = time;
       last = std::max(last, time);
     }
-    now = last + (beside ? costs.fork * double(free.size() - 1) : 0);
+    now = std::max(last, now + memory) + (beside ? costs.fork * double(free.size() - 1) : 0);
   }
   return now;
 }

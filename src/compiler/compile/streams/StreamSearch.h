@@ -17,6 +17,8 @@ struct StreamItem {
   /// By number of slots - 1: what it costs on a team of that size; all costs have one unit. Empty: unknown, it has all
   /// slots for itself.
   std::vector<double> costs;
+  /// Cost of reading its bytes from memory with all slots: items that run beside each other share this rate.
+  double memory = 0;
 };
 
 /// Slots [first, first + count) of all slots; {0, 0}: all.
@@ -48,7 +50,7 @@ StreamChoice searchStreams(const std::vector<StreamItem> &items, uint32_t slots,
 /// have no slots in common.
 size_t phaseEnd(const StreamChoice &choice, size_t begin);
 
-/// The predicted cost of a choice for `slots` slots in a run that has `have` slots. Teams then have the same share of
+/// The predicted cost of a choice (a phase lasts at least as long as memory needs for all of its items) for `slots` slots in a run that has `have` slots. Teams then have the same share of
 /// the slots. A phase in which a team would get no slot runs in sequence.
 double costOf(const StreamChoice &choice, const std::vector<StreamItem> &items, uint32_t slots, uint32_t have,
               const StreamCosts &costs);

@@ -14,7 +14,7 @@ namespace {
 
 /// An item whose cost on n slots is `cost` divided by n, up to `parallel` slots.
 StreamItem item(double cost, uint32_t parallel, std::vector<uint32_t> needs, uint32_t slots = 2) {
-  StreamItem made{std::move(needs), {}};
+  StreamItem made{std::move(needs), {}, 0};
   for (uint32_t count = 1; count <= slots; ++count)
     made.costs.push_back(cost / std::min(count, parallel));
   return made;
@@ -105,6 +105,18 @@ double lowestCost(const std::vector<StreamItem> &items, const StreamCosts &costs
   return lowest;
 }
 
+/// Items that wait for memory gain nothing beside each other, but beside items that compute.
+TEST(StreamSearch, itemsShareTheRateOfMemory) {
+  std::vector<StreamItem> items{item(100, 1, {}), item(100, 1, {})}; // a second slot helps neither
+  StreamChoice choice = searchStreams(items, 2, {1, 1});
+  EXPECT_EQ(choice.cost, 101);
+  items[0].memory = items[1].memory = 100;
+  EXPECT_TRUE(searchStreams(items, 2, {1, 1}).isSequence());
+  EXPECT_EQ(costOf(choice, items, 2, 2, {1, 1}), 201);
+  items[1].memory = 0;
+  EXPECT_EQ(searchStreams(items, 2, {1, 1}).cost, 101);
+}
+
 TEST(StreamSearch, smallGraphsHaveTheLowestCostOfAll) {
   int lowest = 0;
   for (unsigned seed = 1; seed <= 60; ++seed) {
@@ -116,6 +128,7 @@ TEST(StreamSearch, smallGraphsHaveTheLowestCostOfAll) {
         if (random() % 3 == 0)
           needs.push_back(before);
       items.push_back(item(10 + random() % 100, 1 + random() % 2, needs));
+      items.back().memory = items.back().costs.back() * double(random() % 3) / 2;
     }
     StreamCosts costs{2, 1};
     StreamChoice choice = searchStreams(items, 2, costs, 0, 0);

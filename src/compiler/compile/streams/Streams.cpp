@@ -1,6 +1,5 @@
 #include "compile/streams/Streams.h"
 
-#include "codegen/space/Prediction.h"
 #include "compile/streams/StreamSearch.h"
 #include "package/Dependences.h"
 #include "schedule/Schedule.h"
@@ -122,7 +121,7 @@ StreamsOption streamsOption(const std::string &text, int threads) {
 }
 
 StreamsReport placeStreams(plan::PlanT &plan, const GivenStreams &given, const StreamsOption &option, int threads,
-                           const std::function<double(size_t, int)> &costs) {
+                           const std::function<KernelCycles(size_t, int)> &cycles) {
   StreamsReport report;
   const auto slots = static_cast<uint32_t>(threads);
   auto &instructions = plan.blocks[0]->instructions;
@@ -130,11 +129,12 @@ StreamsReport placeStreams(plan::PlanT &plan, const GivenStreams &given, const S
   if (!choice && option.search) {
     std::vector<StreamItem> items;
     for (std::vector<uint32_t> &needs : package::dependences(plan))
-      items.push_back({std::move(needs), {}});
+      items.push_back({std::move(needs), {}, 0});
     for (size_t i = 0; i < items.size(); ++i) {
       std::vector<double> &list = items[i].costs;
       for (int count = 1; count <= threads; ++count)
-        list.push_back(isPredicted(count, threads) ? costs(i, count) : list.back());
+        list.push_back(isPredicted(count, threads) ? cycles(i, count).total : list.back());
+      items[i].memory = cycles(i, threads).memory;
       if (std::find(list.begin(), list.end(), 0) != list.end())
         list.assign(option.teams ? slots : 0, 1.0);
     }

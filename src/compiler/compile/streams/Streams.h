@@ -1,6 +1,7 @@
 // Streams of a plan: which instructions run beside each other, as chosen by search or given by a schedule file.
 #pragma once
 
+#include "codegen/space/Prediction.h"
 #include "package/Writer.h"
 
 #include <cstdint>
@@ -36,10 +37,10 @@ struct StreamsReport {
 };
 
 /// Gives the instructions of the plan's entry block places and waits, and changes their order as far as their operands
-/// allow. Lines that are `given` decide if there are any; else the search, if `option` asks for it. `costs(position,
-/// slots)` predicts the cycles of an instruction on a team of `slots` slots; 0: unknown.
+/// allow. Lines that are `given` decide if there are any; else the search, if `option` asks for it. `cycles(position,
+/// slots)` predicts an instruction on a team of `slots` slots.
 StreamsReport placeStreams(plan::PlanT &plan, const GivenStreams &given, const StreamsOption &option, int threads,
-                           const std::function<double(size_t position, int slots)> &costs);
+                           const std::function<KernelCycles(size_t position, int slots)> &cycles);
 
 /// The plan's streams as lines of a schedule file: "conv1: stream/1 order=3 first=0 slots=2".
 std::string streamsText(const plan::PlanT &plan);
