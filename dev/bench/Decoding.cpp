@@ -23,7 +23,7 @@ public:
   /// `shared`: one buffer of `most` positions holds a past and its present, as GroupQueryAttention wants it. Otherwise
   /// every past has two buffers, which change places.
   Decoder(const Api &api, const Env &env, const std::string &path, int threads, int64_t most, bool shared)
-      : api(api), network(api, env, path, threads), options(sessionOptions(api, threads)),
+      : api(api), network(api, env, path, threads, ort::sequential), options(sessionOptions(api, threads)),
         session(make(api, api.releaseSession, api.createSession, &env, path.c_str(),
                      static_cast<const SessionOptions *>(options.get()))),
         memory(make(api, api.releaseMemoryInfo, api.createCpuMemoryInfo, deviceAllocator, defaultMemory)),

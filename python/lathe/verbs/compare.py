@@ -31,8 +31,8 @@ def compare(model: Path, *, shape: Pairs | None = None, override: Texts | None =
     seed: Set the seed of random inputs
     batch: Set the extent of symbolic first dimensions; several measure one package at each: 1,2,4, 8..64 (doubled) or 8..64:8 (steps of 8) (default:
         1)
-    with_: Compare with these, separated by commas: onnxruntime, tflite, tensorflowjs, tensorflow, opencv, reference, or the file of another model or
-        package (default: tflite for TFLite models, else onnxruntime)
+    with_: Compare with these, separated by commas: onnxruntime, onnxruntime-parallel, tflite, tensorflowjs, tensorflow, opencv, reference, or the
+        file of another model or package (default: tflite for TFLite models, else onnxruntime)
     adapt_layouts: Transpose inputs and outputs whose channels lie elsewhere (NHWC against NCHW), outside of what is timed
     check_only: Compare outputs and time nothing
     max_seconds: Time for at most this long, later starts of the runtimes included, in seconds

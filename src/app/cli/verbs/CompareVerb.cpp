@@ -17,8 +17,8 @@ struct CompareFlags {
     addLoading(options, job.model);
     addInputs(options, job.inputs, "random", false);
     addBatches(options, job.batches);
-    const std::vector<std::string> runtimes = {"onnxruntime", "tflite", "tensorflowjs",
-                                               "tensorflow",  "opencv", "reference"};
+    const std::vector<std::string> runtimes = {
+        "onnxruntime", "onnxruntime-parallel", "tflite", "tensorflowjs", "tensorflow", "opencv", "reference"};
     options
         .add_option("--with", job.with,
                     fmt::format("Compare with these, separated by commas: {}, or the file of another model or package "

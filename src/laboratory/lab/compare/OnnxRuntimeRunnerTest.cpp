@@ -114,6 +114,23 @@ TEST_F(OnnxRuntime, saysWhatItIs) {
   EXPECT_EQ(errorOf(runner->time(0, 1)), "onnxruntime: 'time' before 'load'");
 }
 
+TEST_F(OnnxRuntime, runsNodesInSequenceOrInParallel) {
+  EXPECT_EQ(runner->settings()["execution"], "sequential");
+  auto spec = findRunner("onnxruntime-parallel");
+  ASSERT_TRUE(spec) << spec.reason();
+  auto other = Runner::start(*spec);
+  ASSERT_TRUE(other.ok()) << other.failure().message();
+  EXPECT_EQ(other->settings()["execution"], "parallel");
+  const Tensor x = Tensor::of<float>({2}, {3, 4});
+  std::vector<CallInput> inputs(2, {ElementType::f32, x.dims()});
+  ASSERT_TRUE(other->load(file("two.onnx", identities(inputs)), 2).ok());
+  ASSERT_TRUE(other->setInputs({{"x0", npy("x.npy", x)}, {"x1", npy("x.npy", x)}}).ok());
+  auto outputs = other->run(directory.path.string());
+  ASSERT_TRUE(outputs.ok()) << outputs.failure().message();
+  for (const char *name : {"y0", "y1"})
+    EXPECT_EQ(std::memcmp(read(outputs->at(name)).data(), x.data(), size_t(x.bytes())), 0) << name;
+}
+
 TEST_F(OnnxRuntime, everyTypeOfNpyFilesPassesThrough) {
   for (auto type : {ElementType::f32, ElementType::f64, ElementType::f16, ElementType::bf16, ElementType::i8,
                     ElementType::i16, ElementType::i32, ElementType::i64, ElementType::u8, ElementType::u16,

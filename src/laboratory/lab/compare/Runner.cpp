@@ -30,14 +30,19 @@ static NotApplicable notBesideUs(const std::string &program) {
   return NotApplicable{"the program " + program + " is not beside " + programDirectory().string()};
 }
 
-static Outcome<RunnerSpec> findOnnxRuntime() {
+/// The name of ONNX Runtime with its executor that runs independent nodes at the same time.
+constexpr const char *parallelOnnxRuntime = "onnxruntime-parallel";
+
+static Outcome<RunnerSpec> findOnnxRuntime(const std::string &name) {
   if (!onnxRuntimeLibrary())
     return NotApplicable{notInstalled("ONNX Runtime")};
   std::string program = runnerProgram("lathe-runner-onnxruntime");
   if (program.empty())
     return notBesideUs("lathe-runner-onnxruntime");
-  RunnerSpec spec{"onnxruntime", {}, {"onnx"}};
+  RunnerSpec spec{name, {}, {"onnx"}};
   spec.command.argv = {program};
+  if (name == parallelOnnxRuntime)
+    spec.command.argv.emplace_back("--parallel");
   return spec;
 }
 
@@ -112,8 +117,8 @@ bool RunnerSpec::reads(std::string_view format) const {
 }
 
 Outcome<RunnerSpec> findRunner(const std::string &name) {
-  if (name == "onnxruntime")
-    return findOnnxRuntime();
+  if (name == "onnxruntime" || name == parallelOnnxRuntime)
+    return findOnnxRuntime(name);
   if (name == "tflite")
     return findTflite();
   if (name == "tensorflowjs")
@@ -124,8 +129,10 @@ Outcome<RunnerSpec> findRunner(const std::string &name) {
     return findOpenCv();
   if (name == "lathe" || name == "reference")
     return findLathe(name);
-  return NotApplicable{"unknown runner '" + name +
-                       "', expected onnxruntime, tflite, tensorflowjs, tensorflow, opencv, lathe or reference"};
+  return NotApplicable{
+      "unknown runner '" + name +
+      "', expected onnxruntime, onnxruntime-parallel, tflite, tensorflowjs, tensorflow, opencv, lathe or "
+      "reference"};
 }
 
 // The protocol.

@@ -24,7 +24,7 @@ struct RunnerSpec {
 /// Environment variable with the path of a native library of TensorFlow Lite's C API; unset: there is none.
 inline constexpr const char *tfliteLibraryVariable = "LATHE_TFLITE_LIBRARY";
 
-/// Returns the runner called `name`: a program beside this one ("onnxruntime", "opencv", "lathe", "reference"), or a
+/// Returns the runner called `name`: a program beside this one ("onnxruntime", "onnxruntime-parallel", "opencv", "lathe", "reference"), or a
 /// script under Node.js ("tflite", "tensorflowjs") or Python ("tensorflow"). "tflite" is the program
 /// lathe-runner-tflite with the library in $LATHE_TFLITE_LIBRARY, or the command in $LATHE_TFLITE_RUNNER, if one of
 /// them is set. Declines with instructions if the program, or its requirements (lab/compare/OnnxRuntimePlace.h), are

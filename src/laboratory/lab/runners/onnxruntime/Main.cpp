@@ -25,7 +25,7 @@ json portsJson(const std::vector<ort::Port> &ports) {
 
 class OnnxRuntimeRunner : public lab::ServedRunner {
 public:
-  explicit OnnxRuntimeRunner(bool hugePages) : hugePages(hugePages) {}
+  OnnxRuntimeRunner(bool hugePages, ort::ExecutionMode mode) : hugePages(hugePages), mode(mode) {}
 
   json hello() override {
     open();
@@ -33,13 +33,16 @@ public:
             {"version", library.version},
             {"formats", {"onnx"}},
             {"settings",
-             {{"execution", "sequential"}, {"graph_optimization", "all"}, {"provider", "cpu"}, {"api", "c, bound"}}}};
+             {{"execution", mode == ort::parallel ? "parallel" : "sequential"},
+              {"graph_optimization", "all"},
+              {"provider", "cpu"},
+              {"api", "c, bound"}}}};
   }
 
   void load(const std::string &file, int threads) override {
     open();
     network.reset(); // first, so that the old model does not count as memory of the new one
-    network.emplace(*library.api, *env, file, threads);
+    network.emplace(*library.api, *env, file, threads, mode);
     path = file;
   }
 
@@ -85,6 +88,7 @@ private:
   }
 
   bool hugePages;
+  ort::ExecutionMode mode;
   ort::Library library;
   ort::Owned<ort::Env> env{nullptr, nullptr};
   std::string path;
@@ -94,15 +98,17 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-  bool hugePages = argc == 2 && std::string_view(argv[1]) == "--huge-pages";
-  if (argc != 1 && !hugePages) {
-    std::cerr << "usage: lathe-runner-onnxruntime [--huge-pages]\n"
+  const std::string_view flag = argc == 2 ? argv[1] : "";
+  const bool hugePages = flag == "--huge-pages", inParallel = flag == "--parallel";
+  if (argc != 1 && !hugePages && !inParallel) {
+    std::cerr << "usage: lathe-runner-onnxruntime [--huge-pages | --parallel]\n"
                  "Answers the requests of docs/runner-protocol.md on standard input.\n"
-                 "--huge-pages: keep operands in huge pages, as providers do\n";
+                 "--huge-pages: keep operands in huge pages, as providers do\n"
+                 "--parallel: run independent nodes at the same time (ORT_PARALLEL)\n";
     return 2;
   }
   if (hugePages)
     lab::allocateInHugePages();
-  OnnxRuntimeRunner runner(hugePages);
+  OnnxRuntimeRunner runner(hugePages, inParallel ? ort::parallel : ort::sequential);
   return lab::serveRunner(runner);
 }

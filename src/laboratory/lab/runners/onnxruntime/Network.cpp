@@ -8,13 +8,14 @@
 
 namespace lathe::ort {
 
-static Owned<Session> openSession(const Api &api, const Env &env, const std::string &path, int threads) {
+static Owned<Session> openSession(const Api &api, const Env &env, const std::string &path, int threads,
+                                  ExecutionMode mode) {
   auto options = make(api, api.releaseSessionOptions, api.createSessionOptions);
-  check(api, api.setSessionExecutionMode(options.get(), sequential));
+  check(api, api.setSessionExecutionMode(options.get(), mode));
   check(api, api.setSessionGraphOptimizationLevel(options.get(), allOptimizations));
   check(api, api.setSessionLogSeverityLevel(options.get(), errorLevel));
   check(api, api.setIntraOpNumThreads(options.get(), threads)); // the caller's thread counts as one of them
-  check(api, api.setInterOpNumThreads(options.get(), 1));
+  check(api, api.setInterOpNumThreads(options.get(), mode == parallel ? threads : 1));
   return make(api, api.releaseSession, api.createSession, &env, path.c_str(),
               static_cast<const SessionOptions *>(options.get()));
 }
@@ -25,10 +26,11 @@ static Allocator *defaultAllocator(const Api &api) {
   return allocator;
 }
 
-Network::Network(const Api &api, const Env &env, const std::string &path, int threads)
+Network::Network(const Api &api, const Env &env, const std::string &path, int threads, ExecutionMode mode)
     : api(api), allocator(defaultAllocator(api)),
       memory(make(api, api.releaseMemoryInfo, api.createCpuMemoryInfo, deviceAllocator, defaultMemory)),
-      runOptions(make(api, api.releaseRunOptions, api.createRunOptions)), session(openSession(api, env, path, threads)),
+      runOptions(make(api, api.releaseRunOptions, api.createRunOptions)),
+      session(openSession(api, env, path, threads, mode)),
       binding(make(api, api.releaseIoBinding, api.createIoBinding, session.get())), inputPorts(portsOf(true)),
       outputPorts(portsOf(false)) {}
 

@@ -22,8 +22,9 @@ struct Port {
 
 class Network {
 public:
-  /// Loads a model into a session. Throws Error with ONNX Runtime's message on failure.
-  Network(const Api &api, const Env &env, const std::string &path, int threads);
+  /// Loads a model into a session. In the mode `parallel`, `threads` threads start nodes and as many share the work of a
+  /// node. Throws Error with ONNX Runtime's message on failure.
+  Network(const Api &api, const Env &env, const std::string &path, int threads, ExecutionMode mode);
 
   const std::vector<Port> &inputs() const { return inputPorts; }
   const std::vector<Port> &outputs() const { return outputPorts; }

@@ -28,8 +28,8 @@ struct MemoryInfo;
 struct Allocator;
 
 // Values of ONNX Runtime's enumerations that the runner uses.
-constexpr int errorLevel = 3;        // OrtLoggingLevel
-constexpr int sequential = 0;        // ExecutionMode
+constexpr int errorLevel = 3; // OrtLoggingLevel
+enum ExecutionMode : int { sequential = 0, parallel = 1 };
 constexpr int allOptimizations = 99; // GraphOptimizationLevel
 constexpr int deviceAllocator = 0;   // OrtAllocatorType
 constexpr int defaultMemory = 0;     // OrtMemType
