@@ -23,6 +23,17 @@ class Profile(Cli):
         self.assertLess(len(until["rows"]), len(report["rows"]))
         self.error("profile", self.package, "--until", "nowhere", says="nowhere")
 
+    def test_what_each_slot_did_adds_up(self):
+        report = self.figures("profile", self.package, "--threads", "3", "--repetitions", "3", "--no-check")
+        self.assertEqual(len(report["slots"]), 3)
+        whole = {round(sum(slot.values()) * 1e6) for slot in report["slots"]}  # nanoseconds
+        self.assertLessEqual(max(whole) - min(whole), 1, "all slots last as long as the runs")
+        self.assertGreater(report["slots"][0]["busy_ms"], 0)
+        self.assertGreaterEqual(min(min(slot.values()) for slot in report["slots"]), 0)
+        text = self.lathe("profile", self.package, "--threads", "2", "--repetitions", "2", "--no-check").stdout
+        self.assertRegex(text, r"slots: busy [\d.]+ % \([\d.]+ to [\d.]+\), waiting for their team .* of the run, traced\n")
+        self.assertEqual(self.figures("profile", self.package, "--repetitions", "2", "--no-check")["slots"], [])
+
     def test_predictions_stand_beside_times(self):
         # Measures the machine, so that compile, profile and --explain below plan with the same facts.
         self.lathe("profile", self.package, "--no-check", "--repetitions", "1")

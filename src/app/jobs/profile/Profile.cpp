@@ -63,6 +63,26 @@ void measurePeaks(std::map<ElementType, double> &peaks, const runtime::Context &
       peaks[type] = std::max(peaks[type], peak);
 }
 
+/// Means of traced runs, which come after those that are profiled.
+std::vector<SlotUse> tracedUse(runtime::Context &context, runtime::RunOptions run) {
+  constexpr int runs = 5;
+  run.trace = true;
+  run.traceLimit = TraceRuns::limitOf(context.threads());
+  std::vector<SlotUse> means(static_cast<size_t>(context.threads()));
+  for (int i = 0; i < runs; ++i) {
+    context.run(run);
+    std::vector<SlotUse> uses = slotUse(context.trace(), context.profile());
+    if (uses.size() != means.size())
+      return {};
+    for (size_t slot = 0; slot < means.size(); ++slot) {
+      means[slot].busy += uses[slot].busy / runs;
+      means[slot].waiting += uses[slot].waiting / runs;
+      means[slot].idle += uses[slot].idle / runs;
+    }
+  }
+  return means;
+}
+
 void measure(Profile &measured, const ProfileJob &options, Recording &recording) {
   runtime::Context &context = *measured.prepared.context;
   runtime::RunOptions run;
@@ -88,6 +108,8 @@ void measure(Profile &measured, const ProfileJob &options, Recording &recording)
     run.trace = run.trace && !measured.traced.isFull();
     progress.update("run", i + 1, options.repetitions);
   }
+  if (context.threads() > 1)
+    measured.slots = tracedUse(context, run);
   measured.least.assign(context.instructionCount(), INFINITY);
   for (const ProfiledRun &sample : samples)
     for (size_t i = 0; i < measured.least.size(); ++i)

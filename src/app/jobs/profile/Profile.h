@@ -3,6 +3,7 @@
 
 #include "jobs/Recording.h"
 #include "jobs/profile/ProfilePoints.h"
+#include "jobs/profile/SlotUse.h"
 #include "jobs/profile/TraceFile.h"
 
 #include <map>
@@ -37,6 +38,7 @@ struct Profile {
   double clock = 0;                 // clock rate in GHz
   double callOne = 0, forkJoin = 0; // seconds for an empty kernel on one thread and on all threads
   std::vector<bool> counts;         // for each run: true if the means include it
+  std::vector<SlotUse> slots;       // by slot, means of some traced runs; empty: a run had too many events
   TraceRuns traced;
   nlohmann::json graph; // the graph of the kernels (KernelGraph.h)
   std::vector<store::Point> points;
