@@ -63,7 +63,7 @@ double predictedCycles(const Target &target, const WinogradPlan &plan, double in
   double alone =
       input + output + std::max(products, again) + 0.25 * std::min(products, again) + 0.5 * inputAgain + handed;
   // Memory that the slots share decides between numbers of weights, hardly between register blocks of as many weights.
-  constexpr double filled = 0.9;
+  constexpr double filled = 0.75;
   return alone + filled * std::max(0.0, reading(cachesOf(target, threads)) - alone);
 }
 
