@@ -38,6 +38,11 @@ struct ContextOptions {
   bool streams = true; // false: instructions run one after the other, even where the plan has streams
 };
 
+/// Slots of a plan: `count` from `first` on; 0: all.
+struct PlannedSlots {
+  uint32_t first = 0, count = 0;
+};
+
 /// Description and cost of one instruction of the plan, for the extents that are bound now. Its strings and spans live
 /// as long as the model.
 struct InstructionInfo {
@@ -59,6 +64,10 @@ struct InstructionInfo {
   /// Values that the instruction itself reads, including constants. For an If or a Loop: the condition, the number of
   /// iterations and the carried values before the first iteration.
   std::vector<uint32_t> inputs = {};
+  /// Only for kernels: bytes of the constants it reads, and work items that it divides over its slots (of one stage, if it
+  /// has several). 0: unknown while extents are.
+  double constantBytes = 0, workItems = 0;
+  PlannedSlots planned = {}; // the slots for which the plan places it
 };
 
 /// Where a value of the plan lies in memory, for the extents that are bound now. Numbers that depend on data are -1

@@ -138,6 +138,10 @@ InstructionInfo Context::instruction(size_t index) const {
     info.imageByImage = state->imageLoopOf[instruction.id] >= 0;
     for (uint32_t value : call->buffers)
       (state->writes(instruction, value) ? info.outputs : info.inputs).push_back(value);
+    for (uint32_t value : info.inputs)
+      if (current.values[value].storage == Storage::constant)
+        info.constantBytes += static_cast<double>(std::max<int64_t>(0, place(value).bytes));
+    info.workItems = number(call->units) / std::max(1.0, number(call->stages));
   } else if (auto *call = std::get_if<CallReference>(&instruction.operation)) {
     info.kind = "reference";
     info.name = call->op;
@@ -157,6 +161,8 @@ InstructionInfo Context::instruction(size_t index) const {
     addKnown(info.inputs, {loop.tripCount, loop.condition});
     info.inputs.insert(info.inputs.end(), loop.initial.begin(), loop.initial.end());
   }
+  if (instruction.place >= 0)
+    info.planned = {current.places[size_t(instruction.place)].first, current.places[size_t(instruction.place)].slots};
   return info;
 }
 

@@ -60,6 +60,10 @@ void ProfileTable::add(const runtime::InstructionInfo &info, double seconds, dou
                   {"limit_ms", roofline.limitSeconds * 1e3},
                   {"bound", kernel ? roofline.bound : ""},
                   {"image_by_image", info.imageByImage},
+                  {"constant_bytes", info.constantBytes},
+                  {"work_item_count", info.workItems},
+                  {"first_slot", info.planned.first},
+                  {"slot_count", info.planned.count},
                   {"predicted_cycles", orNull(info.predictedCycles)},
                   {"predicted_ms", orNull(expected * 1e3)},
                   {"predicted_share", orNull(seconds > 0 ? expected / seconds : 0)}});
