@@ -210,7 +210,7 @@ SystemFacts systemFacts(const std::string &cpus, const std::string &cpuinfo) {
 using nlohmann::json;
 
 json toJson(const MeasuredRates &rates) {
-  return {{"identity", rates.identity}, {"read_bytes_per_cycle", rates.readBytesPerCycle}};
+  return {{"identity", rates.identity}, {"read_bytes_per_cycle", rates.readBytesPerCycle}, {"clock_ghz", rates.clocks}};
 }
 
 MeasuredRates readMeasuredRates(const std::string &path) {
@@ -221,8 +221,9 @@ MeasuredRates readMeasuredRates(const std::string &path) {
     if (document.is_object() && document.contains("rates")) {
       document["rates"].at("identity").get_to(rates.identity);
       document["rates"].at("read_bytes_per_cycle").get_to(rates.readBytesPerCycle);
+      rates.clocks = document["rates"].value("clock_ghz", std::vector<ClockFacts>());
     }
-  } catch (const json::exception &) { // altered by hand, or from another version: not measured
+  } catch (const std::exception &) { // altered by hand, or from another version: not measured
     return {};
   }
   return rates;
@@ -283,6 +284,8 @@ MachineFacts nativeMachine(const std::string &cpu, const SystemFacts &system, co
   for (size_t i = 0; i < machine.caches.size(); ++i)
     take(measured.readBytesPerCycle[i], machine.caches[i].readBytesPerCycle, machine.caches[i].rateFrom);
   take(measured.readBytesPerCycle.back(), machine.memoryBytesPerCycle, machine.memoryFrom);
+  machine.clocks = measured.clocks;
+  machine.clocksFrom = FactSource::measured;
   return machine;
 }
 

@@ -1,0 +1,3 @@
+#include "predict/Latency.h"
+
+#include <gtest/gtest.h>

@@ -1,0 +1,3 @@
+#include "predict/Points.h"
+
+#include <gtest/gtest.h>
