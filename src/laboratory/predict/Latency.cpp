@@ -87,6 +87,8 @@ Residual::Residual(const MachinePoints &points) : points(points) {
     mine.memoryShare = memory / cycles;
     for (const MeasuredKernel &kernel : network.kernels) {
       mine.features.push_back(kernelFeatures(kernel, network.threads, points.facts));
+      if (network.heldOut)
+        continue;
       // A kernel counts by its share of the network's time, for it is whole networks that are predicted.
       double weight = kernel.seconds / measured * static_cast<double>(network.kernels.size());
       sums[{network.family, kernel.algorithm}].add(mine.features.back(),
@@ -98,7 +100,8 @@ Residual::Residual(const MachinePoints &points) : points(points) {
 std::set<std::string> Residual::families() const {
   std::set<std::string> result;
   for (const MeasuredNetwork &network : points.networks)
-    result.insert(network.family);
+    if (!network.heldOut)
+      result.insert(network.family);
   return result;
 }
 
@@ -116,7 +119,7 @@ Residual::Fit Residual::fit(const std::set<std::string> &without) const {
     result.byAlgorithm[algorithm] = sum.fit(algorithmPenalty, result.anyAlgorithm, false);
   std::map<int, std::vector<double>> between;
   for (const MeasuredNetwork &network : points.networks)
-    if (!without.contains(network.family)) {
+    if (!network.heldOut && !without.contains(network.family)) {
       double inside = 0;
       for (const MeasuredKernel &kernel : network.kernels)
         inside += kernel.seconds;
@@ -128,7 +131,7 @@ Residual::Fit Residual::fit(const std::set<std::string> &without) const {
   RidgeSums<std::tuple_size_v<NetworkFeatures>> networks;
   for (size_t i = 0; i < points.networks.size(); ++i) {
     const MeasuredNetwork &network = points.networks[i];
-    if (without.contains(network.family))
+    if (network.heldOut || without.contains(network.family))
       continue;
     double cycles = cyclesOf(i, result);
     networks.add(networkFeatures(cycles, network.kernels.size(), prepared[i].memoryShare, network.threads),
@@ -152,7 +155,10 @@ double Residual::cyclesOf(size_t index, const Fit &fit) const {
 
 std::vector<Residual::HeldOut> Residual::heldOut(const std::set<std::string> &without) const {
   std::vector<HeldOut> result;
-  for (const std::string &family : families()) {
+  std::set<std::string> all;
+  for (const MeasuredNetwork &network : points.networks)
+    all.insert(network.family);
+  for (const std::string &family : all) {
     if (without.contains(family))
       continue;
     std::set<std::string> others = without;
@@ -175,6 +181,8 @@ double Residual::HeldOut::error() const { return std::log(network->seconds / sec
 
 Spread::Spread(const std::vector<Residual::HeldOut> &heldOut) {
   for (const Residual::HeldOut &one : heldOut) {
+    if (one.network->heldOut)
+      continue;
     scores.push_back({std::abs(one.error()), one.network->family});
     byThreads[one.network->threads].push_back(scores.back());
   }
@@ -210,6 +218,10 @@ Latency Predictor::predict(const std::vector<KernelCost> &kernels, int threads, 
     result.high = result.seconds * std::exp(width);
   }
   return result;
+}
+
+double peakSeconds(double flops, const MachineFacts &facts, int vectorBits, int threads, double clockHz) {
+  return flops / (2.0 * facts.fmaPerCycle * (vectorBits / 32) * threads * clockHz);
 }
 
 double costModelSpread(std::span<const MachinePoints> machines) {

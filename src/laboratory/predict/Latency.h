@@ -68,9 +68,11 @@ public:
     /// Logarithm of measured over predicted.
     double error() const;
   };
-  /// Predicts each family by a fit without it and without the families in `without`, which are left out.
+  /// Predicts each family by a fit without it and without the families in `without`, which are left out. Networks that
+  /// take part in no fit are predicted, too.
   std::vector<HeldOut> heldOut(const std::set<std::string> &without = {}) const;
 
+  /// Families of the networks that take part in fits.
   std::set<std::string> families() const;
 
 private:
@@ -87,7 +89,7 @@ private:
   double cyclesOf(size_t network, const Fit &fit) const;
 };
 
-/// The errors of held-out predictions.
+/// The errors of held-out predictions of networks that take part in other fits.
 class Spread {
 public:
   explicit Spread(const std::vector<Residual::HeldOut> &heldOut);
@@ -128,6 +130,8 @@ private:
   Spread spread;
 };
 
+/// Time of as many operations at the peak of fp32.
+double peakSeconds(double flops, const MachineFacts &facts, int vectorBits, int threads, double clockHz);
 /// Half width, in logarithms, of an interval around the cost model alone, from the errors of the cost model on other
 /// machines; infinity without points.
 double costModelSpread(std::span<const MachinePoints> machines);

@@ -29,6 +29,8 @@ MachinePoints headerOf(const json &line) {
   line.at("machine").get_to(points.machine);
   points.facts = parseMachineFacts(line.at("facts").dump(), "facts");
   line.at("vector_bits").get_to(points.vectorBits);
+  points.version = line.value("version", "");
+  points.measured = line.value("measured", "");
   require(points.clockHz(1) > 0, "its facts have no 'clock_ghz'");
   return points;
 }
@@ -39,6 +41,7 @@ MeasuredNetwork networkOf(const json &line) {
   line.at("family").get_to(network.family);
   line.at("threads").get_to(network.threads);
   line.at("batch").get_to(network.batch);
+  network.heldOut = line.value("held_out", false);
   require(network.threads >= 1, "threads is {}, expected at least 1", network.threads);
   network.seconds = positive(line.at("seconds"), "seconds");
   for (const json &entry : line.at("kernels")) {

@@ -4,11 +4,11 @@
 //
 //   {"lathe_predictions": 1, "machine": KEY, "facts": {...}, "vector_bits": 512, "version": ..., "measured": ...}
 //   {"network": ..., "family": ..., "threads": 1, "batch": 1, "seconds": 0.0012, "kernels": [[ALGORITHM, FLOPS, BYTES,
-//    CYCLES, SECONDS], ...]}
+//    CYCLES, SECONDS], ...], "held_out": true}
 //
 // ALGORITHM is the name in the kernel's schedule, FLOPS and BYTES are operations and compulsory traffic of one run,
 // CYCLES is what the cost model predicts, SECONDS is what was measured (`lathe profile`). "seconds" of a network is the
-// median of `lathe bench`, of a package whose outputs were verified.
+// median of `lathe bench`, of a package whose outputs were verified. Networks that are "held_out" take part in no fit.
 #pragma once
 
 #include "machine/MachineFacts.h"
@@ -35,7 +35,8 @@ struct MeasuredNetwork {
   std::string name, family; // `family`: of networks that are built alike; one takes part in a fit as a whole, or not
   int threads = 1;
   int64_t batch = 1;
-  double seconds = 0; // measured, for the whole network
+  bool heldOut = false; // takes part in no fit: only for evaluations
+  double seconds = 0;   // measured, for the whole network
   std::vector<MeasuredKernel> kernels;
 };
 
@@ -43,8 +44,9 @@ struct MeasuredNetwork {
 struct MachinePoints {
   std::string machine; // Target::key
   MachineFacts facts;
-  int vectorBits = 512; // width of the vectors that the kernels compute with
-  std::string source;   // where the points come from, for people
+  int vectorBits = 512;          // width of the vectors that the kernels compute with
+  std::string source;            // path of the archive
+  std::string version, measured; // of lathe, and date; for people
   std::vector<MeasuredNetwork> networks;
 
   /// Clock in cycles a second; 0: unknown.

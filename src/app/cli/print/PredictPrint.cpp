@@ -104,6 +104,8 @@ json predictionJson(const PredictJob &job, const PredictedModel &model) {
           {"target", model.plan.target.str()},
           {"machine", model.plan.target.key()},
           {"machine_known", model.machineKnown},
+          {"points_file", model.pointsFile},
+          {"vector_bits", model.plan.target.vectorBits},
           {"threads", job.model.threads},
           {"clock_ghz", timed ? json(model.clockHz * 1e-9) : json()},
           {"predicted_ms", milliseconds(model.latency.seconds)},

@@ -29,6 +29,8 @@ std::vector<predict::MachinePoints> shippedPoints() {
   return result;
 }
 
+std::string pointsName(const std::string &key) { return archiveName(key) + ".gz"; }
+
 /// The points of the kind of machine `key`; nothing if there are none.
 std::optional<predict::MachinePoints> pointsOf(const std::string &key, const std::string &given) {
   if (!given.empty()) {
@@ -37,7 +39,7 @@ std::optional<predict::MachinePoints> pointsOf(const std::string &key, const std
             key);
     return points;
   }
-  std::string archive = (std::filesystem::path(shippedFolder("predictions")) / archiveName(key)).string() + ".gz";
+  std::string archive = (std::filesystem::path(shippedFolder("predictions")) / pointsName(key)).string();
   return std::filesystem::exists(archive) ? std::optional(predict::readPoints(archive)) : std::nullopt;
 }
 
@@ -97,6 +99,7 @@ PredictedModel predictModel(const PredictJob &job) {
   }
   sortInstructions(result);
   const Target &target = result.plan.target;
+  result.pointsFile = pointsName(target.key());
   const int threads = job.model.threads;
   std::optional<predict::MachinePoints> points = pointsOf(target.key(), job.points);
   // What the machine states of itself counts more than what another one of its kind states.
@@ -109,7 +112,7 @@ PredictedModel predictModel(const PredictJob &job) {
   double flops = 0;
   for (const PredictedInstruction &one : result.plan.instructions)
     flops += one.flops;
-  result.peakSeconds = flops / (2 * target.lanes() * target.fmaPerCycle() * threads * result.clockHz);
+  result.peakSeconds = predict::peakSeconds(flops, target.machine, int(target.vectorBits), threads, result.clockHz);
   std::vector<predict::KernelCost> costs = costsOf(result);
   if (costs.empty())
     return result;

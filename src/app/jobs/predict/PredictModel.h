@@ -22,6 +22,7 @@ struct PredictedModel {
   double costModelSeconds = 0;
   double peakSeconds = 0;    // all operations at the peak of fp32
   bool machineKnown = false; // points of this kind of machine were used
+  std::string pointsFile;    // name of the archive for this kind of machine
   std::string basis;         // what the prediction and its interval follow from, as a sentence
 
   double cycles() const; // of the cost model, streams included
