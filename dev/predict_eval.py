@@ -13,7 +13,7 @@ Steps, each of which goes on where it was interrupted:
             at most. Needs a quiet machine.
   archive   writes what was measured to --out (default: the archive of this kind of machine in data/predictions). --busy: takes
             disturbed rows, too, for trials.
-  evaluate  runs `study latency` on that file, and writes what it prints to --page (default: docs/notes/predicted-latencies.md).
+  evaluate  runs `study latency` on that file, and writes what it prints to --page (default: predicted-latencies.md in docs/notes).
 
 The networks of the zoo and those of --named take no part in any fit: they are predicted without networks of their family.
 STUDY is the program `study` (dev/bench/).

@@ -1,5 +1,7 @@
 #include "predict/Latency.h"
 
+#include "support/Text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,7 +11,7 @@ namespace lathe::predict {
 namespace {
 
 /// Penalties of the regressions, in weights of one kernel or network.
-constexpr double kernelPenalty = 10, algorithmPenalty = 30, networkPenalty = 20;
+constexpr double kernelPenalty = 10, groupPenalty = 30, networkPenalty = 20;
 /// Fewest scores with one number of threads for an interval of their own.
 constexpr size_t fewestScores = 50;
 
@@ -62,9 +64,18 @@ double conformalQuantile(std::vector<Score> scores, double share) {
   return scores.back().value;
 }
 
-double Residual::Fit::factorOf(const KernelCost &kernel, int threads, const MachineFacts &facts) const {
+double Residual::Fit::factorOf(const KernelCost &kernel, int threads, const KernelFeatures &features) const {
+  auto both = byThreads.find({kernel.algorithm, threads});
   auto own = byAlgorithm.find(kernel.algorithm);
-  return std::exp(dot(own == byAlgorithm.end() ? anyAlgorithm : own->second, kernelFeatures(kernel, threads, facts)));
+  return std::exp(dot(both != byThreads.end()    ? both->second
+                      : own != byAlgorithm.end() ? own->second
+                                                 : anyAlgorithm,
+                      features));
+}
+
+double Residual::Fit::factorOf(int threads, const NetworkFeatures &features) const {
+  auto own = networks.find(threads);
+  return std::exp(dot(own == networks.end() ? anyNetwork : own->second, features));
 }
 
 double networkCycles(const Residual::Fit &fit, double kernelCycles, size_t kernels, int threads) {
@@ -91,8 +102,8 @@ Residual::Residual(const MachinePoints &points) : points(points) {
         continue;
       // A kernel counts by its share of the network's time, for it is whole networks that are predicted.
       double weight = kernel.seconds / measured * static_cast<double>(network.kernels.size());
-      sums[{network.family, kernel.algorithm}].add(mine.features.back(),
-                                                   std::log(kernel.seconds * clock / kernel.cycles), weight);
+      sums[{network.family, kernel.algorithm, network.threads}].add(
+          mine.features.back(), std::log(kernel.seconds * clock / kernel.cycles), weight);
     }
   }
 }
@@ -109,14 +120,25 @@ Residual::Fit Residual::fit(const std::set<std::string> &without) const {
   Fit result;
   RidgeSums<std::tuple_size_v<KernelFeatures>> every;
   std::map<std::string, RidgeSums<std::tuple_size_v<KernelFeatures>>> byAlgorithm;
-  for (const auto &[key, sum] : sums)
-    if (!without.contains(key.first)) {
-      every.add(sum);
-      byAlgorithm[key.second].add(sum);
-    }
+  std::map<std::pair<std::string, int>, RidgeSums<std::tuple_size_v<KernelFeatures>>> byThreads;
+  for (const auto &[key, sum] : sums) {
+    const auto &[family, algorithm, threads] = key;
+    if (without.contains(family))
+      continue;
+    every.add(sum);
+    byAlgorithm[algorithm].add(sum);
+    byThreads[{algorithm, threads}].add(sum);
+  }
   result.anyAlgorithm = every.fit(kernelPenalty, {}, true);
   for (const auto &[algorithm, sum] : byAlgorithm)
-    result.byAlgorithm[algorithm] = sum.fit(algorithmPenalty, result.anyAlgorithm, false);
+    result.byAlgorithm[algorithm] = sum.fit(groupPenalty, result.anyAlgorithm, false);
+  for (const auto &[key, sum] : byThreads)
+    result.byThreads[key] = sum.fit(groupPenalty, result.byAlgorithm[key.first], false);
+  fitNetworks(result, without);
+  return result;
+}
+
+void Residual::fitNetworks(Fit &fit, const std::set<std::string> &without) const {
   std::map<int, std::vector<double>> between;
   for (const MeasuredNetwork &network : points.networks)
     if (!network.heldOut && !without.contains(network.family)) {
@@ -127,29 +149,30 @@ Residual::Fit Residual::fit(const std::set<std::string> &without) const {
                                          static_cast<double>(network.kernels.size()));
     }
   for (auto &[threads, cycles] : between)
-    result.callCycles[threads] = std::max(0.0, medianOf(std::move(cycles)));
-  RidgeSums<std::tuple_size_v<NetworkFeatures>> networks;
+    fit.callCycles[threads] = std::max(0.0, medianOf(std::move(cycles)));
+  RidgeSums<std::tuple_size_v<NetworkFeatures>> every;
+  std::map<int, RidgeSums<std::tuple_size_v<NetworkFeatures>>> byThreads;
   for (size_t i = 0; i < points.networks.size(); ++i) {
     const MeasuredNetwork &network = points.networks[i];
     if (network.heldOut || without.contains(network.family))
       continue;
-    double cycles = cyclesOf(i, result);
-    networks.add(networkFeatures(cycles, network.kernels.size(), prepared[i].memoryShare, network.threads),
-                 std::log(network.seconds * points.clockHz(network.threads) / cycles));
+    double cycles = cyclesOf(i, fit), measured = network.seconds * points.clockHz(network.threads);
+    NetworkFeatures features =
+        networkFeatures(cycles, network.kernels.size(), prepared[i].memoryShare, network.threads);
+    every.add(features, std::log(measured / cycles));
+    byThreads[network.threads].add(features, std::log(measured / cycles));
   }
-  result.network = networks.fit(networkPenalty, {}, true);
-  return result;
+  fit.anyNetwork = every.fit(networkPenalty, {}, true);
+  for (const auto &[threads, sum] : byThreads)
+    fit.networks[threads] = sum.fit(networkPenalty, fit.anyNetwork, false);
 }
 
 double Residual::cyclesOf(size_t index, const Fit &fit) const {
   const MeasuredNetwork &network = points.networks[index];
   double cycles = 0;
-  for (size_t i = 0; i < network.kernels.size(); ++i) {
-    const MeasuredKernel &kernel = network.kernels[i];
-    auto own = fit.byAlgorithm.find(kernel.algorithm);
-    cycles += kernel.cycles *
-              std::exp(dot(own == fit.byAlgorithm.end() ? fit.anyAlgorithm : own->second, prepared[index].features[i]));
-  }
+  for (size_t i = 0; i < network.kernels.size(); ++i)
+    cycles +=
+        network.kernels[i].cycles * fit.factorOf(network.kernels[i], network.threads, prepared[index].features[i]);
   return networkCycles(fit, cycles, network.kernels.size(), network.threads);
 }
 
@@ -171,7 +194,8 @@ std::vector<Residual::HeldOut> Residual::heldOut(const std::set<std::string> &wi
       double cycles = cyclesOf(i, fitted);
       NetworkFeatures features =
           networkFeatures(cycles, network.kernels.size(), prepared[i].memoryShare, network.threads);
-      result.push_back({&network, cycles * std::exp(dot(fitted.network, features)) / points.clockHz(network.threads)});
+      result.push_back(
+          {&network, cycles * fitted.factorOf(network.threads, features) / points.clockHz(network.threads)});
     }
   }
   return result;
@@ -194,8 +218,9 @@ double Spread::of(int threads, double share) const {
 }
 
 Predictor::Predictor(const MachinePoints &points) : residual(points), all(residual.fit()), spread(residual.heldOut()) {
-  require(residual.families().size() >= 2, "{}: has {} of networks, expected at least 2", points.source,
-          residual.families().size());
+  size_t families = residual.families().size();
+  require(families >= 2, "{}: has {} of networks, expected at least 2", points.source,
+          counted(static_cast<int64_t>(families), "family", "families"));
 }
 
 Latency Predictor::predict(const std::vector<KernelCost> &kernels, int threads, const MachineFacts &facts,
@@ -203,7 +228,7 @@ Latency Predictor::predict(const std::vector<KernelCost> &kernels, int threads, 
   Latency result;
   double cycles = 0, planned = 0, memory = 0;
   for (const KernelCost &kernel : kernels) {
-    double corrected = kernel.cycles * all.factorOf(kernel, threads, facts);
+    double corrected = kernel.cycles * all.factorOf(kernel, threads, kernelFeatures(kernel, threads, facts));
     result.kernelSeconds.push_back(corrected / clockHz);
     cycles += corrected;
     planned += kernel.cycles;
@@ -211,7 +236,7 @@ Latency Predictor::predict(const std::vector<KernelCost> &kernels, int threads, 
   }
   cycles *= (planned - besideOthers) / planned;
   cycles = networkCycles(all, cycles, kernels.size(), threads);
-  cycles *= std::exp(dot(all.network, networkFeatures(cycles, kernels.size(), memory / planned, threads)));
+  cycles *= all.factorOf(threads, networkFeatures(cycles, kernels.size(), memory / planned, threads));
   result.seconds = cycles / clockHz;
   if (double width = spread.of(threads, intervalShare); std::isfinite(width)) {
     result.low = result.seconds * std::exp(-width);

@@ -2,9 +2,10 @@
 //
 // The cost model's cycles are corrected twice by ridge regressions of logarithms of measured over predicted times:
 //
-// 1. of kernels: one regression over all kernels, and one for each algorithm that is drawn towards it the more, the
-//    fewer kernels of the algorithm were measured;
-// 2. of whole networks, whose latency before the correction is the sum over its kernels and a cost of each call.
+// 1. of kernels: one regression over all kernels, one for each algorithm that is drawn towards it the more, the fewer
+//    kernels of the algorithm were measured, and one for each algorithm and number of threads that is drawn towards the
+//    algorithm's in the same way;
+// 2. of whole networks, likewise over all and for each number of threads, whose latency before the correction is the sum over its kernels and a cost of each call.
 //
 // The features are few (kernelFeatures, networkFeatures); the coefficients are factors on the time.
 //
@@ -51,13 +52,17 @@ public:
 
   /// What is fitted to all families except some.
   struct Fit {
-    std::map<std::string, KernelFeatures> byAlgorithm;
     KernelFeatures anyAlgorithm{};
+    std::map<std::string, KernelFeatures> byAlgorithm;
+    std::map<std::pair<std::string, int>, KernelFeatures> byThreads; // by algorithm and threads
     std::map<int, double> callCycles; // by threads: cycles of a network outside its kernels, for each kernel
-    NetworkFeatures network{};
+    NetworkFeatures anyNetwork{};
+    std::map<int, NetworkFeatures> networks; // by threads
 
-    /// Factor on the predicted cycles of a kernel.
-    double factorOf(const KernelCost &kernel, int threads, const MachineFacts &facts) const;
+    /// Factor on the predicted cycles of a kernel with these features.
+    double factorOf(const KernelCost &kernel, int threads, const KernelFeatures &features) const;
+    /// Factor on the cycles of a network before the second correction.
+    double factorOf(int threads, const NetworkFeatures &features) const;
   };
   Fit fit(const std::set<std::string> &without = {}) const;
 
@@ -82,8 +87,10 @@ private:
   };
   const MachinePoints &points;
   std::vector<Prepared> prepared; // by network
-  // by family and algorithm
-  std::map<std::pair<std::string, std::string>, RidgeSums<std::tuple_size_v<KernelFeatures>>> sums;
+  // by family, algorithm and threads
+  std::map<std::tuple<std::string, std::string, int>, RidgeSums<std::tuple_size_v<KernelFeatures>>> sums;
+
+  void fitNetworks(Fit &fit, const std::set<std::string> &without) const;
 
   /// Cycles of a network before the second correction.
   double cyclesOf(size_t network, const Fit &fit) const;

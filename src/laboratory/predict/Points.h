@@ -15,6 +15,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lathe::predict {
@@ -52,6 +53,11 @@ struct MachinePoints {
   /// Clock in cycles a second; 0: unknown.
   double clockHz(int threads) const { return facts.clockGhz(threads, vectorBits) * 1e9; }
 };
+
+/// Name of the algorithm in the text of a schedule: "winograd" in "winograd/2 m=4".
+inline std::string algorithmOf(std::string_view schedule) {
+  return std::string(schedule.substr(0, schedule.find('/')));
+}
 
 /// Reads an archive. Throws Error that begins with the path for damaged files, for times and costs that are not
 /// positive, and if the facts lack the clock.

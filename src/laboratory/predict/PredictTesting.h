@@ -29,7 +29,7 @@ struct PointsFile {
 /// How times of synthetic networks follow from predictions.
 struct Truth {
   double factor = 1;       // of all kernels
-  double gemmFactor = 1;   // of kernels of the algorithm "gemm", in addition
+  double gemmFactor = 1;   // of kernels of the algorithm "gemm" on two threads, in addition
   double bytesPower = 0;   // times grow with this power of the bytes, in addition
   double callCycles = 0;   // for each kernel, outside of it
   double kernelNoise = 0;  // standard deviation of logarithms, for each kernel
@@ -62,7 +62,7 @@ inline MachinePoints synthetic(const Truth &truth, int families, int each, unsig
         kernel.cycles = size * std::exp(uniform(random));
         kernel.flops = kernel.cycles * 20;
         kernel.bytes = kernel.cycles * std::exp(2 * uniform(random) - 1);
-        kernel.seconds = kernel.cycles * truth.factor * (k % 3 ? 1 : truth.gemmFactor) *
+        kernel.seconds = kernel.cycles * truth.factor * (k % 3 == 0 && network.threads == 2 ? truth.gemmFactor : 1) *
                          std::pow(kernel.bytes / 1e5, truth.bytesPower) *
                          std::exp(noise + truth.kernelNoise * normal(random)) / 4e9;
         seconds += kernel.seconds + truth.callCycles / 4e9;

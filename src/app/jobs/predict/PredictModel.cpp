@@ -3,6 +3,10 @@
 #include "jobs/Self.h"
 #include "jobs/ShippedRecords.h"
 #include "jobs/Source.h"
+#include "jobs/predict/StoreNetworks.h"
+#include "lab/StoreRecords.h"
+#include "store/Location.h"
+#include "store/ReadOnly.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -31,23 +35,44 @@ std::vector<predict::MachinePoints> shippedPoints() {
 
 std::string pointsName(const std::string &key) { return archiveName(key) + ".gz"; }
 
-/// The points of the kind of machine `key`; nothing if there are none.
-std::optional<predict::MachinePoints> pointsOf(const std::string &key, const std::string &given) {
-  if (!given.empty()) {
-    predict::MachinePoints points = predict::readPoints(given);
-    require(points.machine == key, "--points {}: has points of the machine '{}', expected '{}'", given, points.machine,
-            key);
+/// The networks that `lathe profile` has measured on this machine; nothing if they are too few to learn from.
+std::optional<predict::MachinePoints> profiledPoints(const ModelOptions &model, const Target &target) {
+  constexpr size_t fewestFamilies = 5; // models, as each is a family of its own
+  if (!model.takesRecords() || isSet(noRecordsVariable) || target.key() != Target::parse("native").key())
+    return std::nullopt;
+  std::string path = model.store.empty() ? store::defaultStorePath() : model.store;
+  if (!store::Location(path).mayExist())
+    return std::nullopt;
+  store::Store store = store::openForReading(path);
+  predict::MachinePoints points{
+      .machine = target.key(), .facts = target.machine, .vectorBits = int(target.vectorBits), .source = path};
+  std::string own = model.isZoo() ? model.model : std::filesystem::path(model.model).filename().string();
+  points.networks = profiledNetworks(store, lab::platformHere().key(), own);
+  std::set<std::string> families;
+  for (const predict::MeasuredNetwork &network : points.networks)
+    families.insert(network.family);
+  return points.clockHz(1) > 0 && families.size() >= fewestFamilies ? std::optional(std::move(points)) : std::nullopt;
+}
+
+/// The points of the kind of machine of `target`; nothing if there are none.
+std::optional<predict::MachinePoints> pointsOf(const PredictJob &job, const Target &target) {
+  const std::string key = target.key();
+  if (!job.points.empty()) {
+    predict::MachinePoints points = predict::readPoints(job.points);
+    require(points.machine == key, "--points {}: has points of the machine '{}', expected '{}'", job.points,
+            points.machine, key);
     return points;
   }
   std::string archive = (std::filesystem::path(shippedFolder("predictions")) / pointsName(key)).string();
-  return std::filesystem::exists(archive) ? std::optional(predict::readPoints(archive)) : std::nullopt;
+  return std::filesystem::exists(archive) ? std::optional(predict::readPoints(archive))
+                                          : profiledPoints(job.model, target);
 }
 
 std::vector<predict::KernelCost> costsOf(const PredictedModel &model) {
   std::vector<predict::KernelCost> costs;
   for (size_t index : model.kernels) {
     const PredictedInstruction &one = model.plan.instructions[index];
-    costs.push_back({one.schedule.substr(0, one.schedule.find('/')), one.flops, one.bytes, one.cycles});
+    costs.push_back({predict::algorithmOf(one.schedule), one.flops, one.bytes, one.cycles});
   }
   return costs;
 }
@@ -101,7 +126,7 @@ PredictedModel predictModel(const PredictJob &job) {
   const Target &target = result.plan.target;
   result.pointsFile = pointsName(target.key());
   const int threads = job.model.threads;
-  std::optional<predict::MachinePoints> points = pointsOf(target.key(), job.points);
+  std::optional<predict::MachinePoints> points = pointsOf(job, target);
   // What the machine states of itself counts more than what another one of its kind states.
   result.clockHz = target.machine.clockGhz(threads, int(target.vectorBits)) * 1e9;
   if (result.clockHz == 0 && points)
@@ -126,9 +151,10 @@ PredictedModel predictModel(const PredictJob &job) {
   std::set<std::string> families;
   for (const predict::MeasuredNetwork &network : points->networks)
     families.insert(network.family);
-  result.basis = fmt::format("learned from {} on this kind of machine, families: {}",
+  result.basis = fmt::format("learned from {} of {} on this kind of machine ({})",
                              counted(int64_t(points->networks.size()), "measured run"),
-                             listed({families.begin(), families.end()}));
+                             counted(int64_t(families.size()), "family", "families"),
+                             std::filesystem::path(points->source).filename().string());
   return result;
 }
 

@@ -1,7 +1,7 @@
 // The job of `lathe predict`: the latency of a model from predictions, without running it.
 #pragma once
 
-#include "compile/Predict.h"
+#include "compile/predict/Predict.h"
 #include "jobs/ModelOptions.h"
 #include "predict/Latency.h"
 

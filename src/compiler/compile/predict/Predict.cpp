@@ -1,4 +1,4 @@
-#include "compile/Predict.h"
+#include "compile/predict/Predict.h"
 
 #include "codegen/cost/Cost.h"
 #include "compile/PlanCompilation.h"
