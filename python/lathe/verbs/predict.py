@@ -9,8 +9,8 @@ from lathe.verbs._process import Pairs, Path, Progress, Texts, execute
 
 def predict(model: Path, *, shape: Pairs | None = None, override: Texts | None = None,
             requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
-            target: str | None = None, threads: int | None = None, machine: Path | None = None, references_only: bool | None = None,
-            level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
+            target: str | None = None, threads: int | None = None, machine: Path | None = None, level: int | None = None,
+            layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
             memory: Literal["any", "small"] | None = None, streams: str | None = None, precision: Literal["fp32", "bf16"] | None = None,
             schedule: Path | None = None, optimize_for: Pairs | None = None, no_records: bool | None = None, zoo_seed: int | None = None,
             zoo_batch: int | None = None, zoo_sequence: int | None = None, store: Path | None = None, points: Path | None = None,

@@ -74,6 +74,8 @@ static void addCompileFlags(Options &options, ModelOptions &model, ModelUse use)
   addChoices(options, model, [&](std::string_view name) {
     if (name == "specialize" || name == "range")
       return use == ModelUse::run;
+    if (name == "references-only" && use == ModelUse::predict) // then there is nothing to predict
+      return false;
     if (name == "references-only" || name == "schedule" || name == "optimize-for")
       return choosesSchedules;
     return !sweeps || name == "exact-math" || name == "memory" || name == "precision";
