@@ -105,6 +105,19 @@ void predictAlone(PredictedModel &model, const std::vector<predict::KernelCost> 
   model.latency.high = model.latency.seconds * std::exp(spread);
 }
 
+std::string basisOf(const predict::MachinePoints &points) {
+  int64_t runs = 0;
+  std::set<std::string> families;
+  for (const predict::MeasuredNetwork &network : points.networks)
+    if (!network.heldOut) {
+      ++runs;
+      families.insert(network.family);
+    }
+  return fmt::format("learned from {} of {} on this kind of machine ({})", counted(runs, "measured run"),
+                     counted(static_cast<int64_t>(families.size()), "family", "families"),
+                     std::filesystem::path(points.source).filename().string());
+}
+
 } // namespace
 
 double PredictedModel::cycles() const {
@@ -148,13 +161,7 @@ PredictedModel predictModel(const PredictJob &job) {
   predict::Predictor predictor(*points);
   result.latency = predictor.predict(costs, threads, target.machine, result.clockHz, result.plan.besideOthers);
   result.machineKnown = true;
-  std::set<std::string> families;
-  for (const predict::MeasuredNetwork &network : points->networks)
-    families.insert(network.family);
-  result.basis = fmt::format("learned from {} of {} on this kind of machine ({})",
-                             counted(int64_t(points->networks.size()), "measured run"),
-                             counted(int64_t(families.size()), "family", "families"),
-                             std::filesystem::path(points->source).filename().string());
+  result.basis = basisOf(*points);
   return result;
 }
 
