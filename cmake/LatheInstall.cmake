@@ -41,9 +41,9 @@ if(TARGET lathe_compiler_shared)
   install(FILES ${CMAKE_SOURCE_DIR}/python/lathe_builder.py DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT development)
   install(FILES ${LATHE_BUILDER_PYTHON} DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python/lathe COMPONENT development)
 endif()
-# The program looks for its records and models beside its folder, installed or not (shippedFolder in jobs/Self.h).
+# The program looks for its records, models and points of predictions beside its folder, installed or not (shippedFolder in jobs/Self.h).
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/lathe)
-foreach(PART records models)
+foreach(PART records models predictions)
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/data/${PART} ${CMAKE_BINARY_DIR}/share/lathe/${PART} SYMBOLIC)
 endforeach()
 # The commit of the sources, which experiments record: written by every build, and no reason to link again.
@@ -57,7 +57,7 @@ endif()
 if(TARGET lathe_cli_compiler)
   install(FILES ${CMAKE_BINARY_DIR}/share/lathe/revision DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe COMPONENT compiler OPTIONAL)
   install(TARGETS lathe lathe-serve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/data/records ${CMAKE_SOURCE_DIR}/data/models
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/data/records ${CMAKE_SOURCE_DIR}/data/models ${CMAKE_SOURCE_DIR}/data/predictions
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe COMPONENT compiler
     FILES_MATCHING PATTERN *.jsonl PATTERN *.jsonl.gz)
 endif()

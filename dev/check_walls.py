@@ -17,7 +17,7 @@ FLOORS = {
     "runtime": ["package", "runtime"],
     "model": ["ops", "ir", "stage", "import", "export", "zoo"],
     "compiler": ["passes", "schedule", "codegen", "compile", "quantize"],
-    "laboratory": ["evaluate", "store", "lab", "tune", "verify", "report"],
+    "laboratory": ["evaluate", "store", "lab", "predict", "tune", "verify", "report"],
     "app": ["cache", "jobs", "serve", "cli"],
 }
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS.values()) for room in rooms}
@@ -58,6 +58,7 @@ ALLOWED = {
     "tune/measure": {"lab", "process", "runtime", "package", "store"},
     "tune/measure/builder": {"tune/measure", "lab", "store", "compile", "codegen", "passes", "runtime", "schedule", "ir", "ops", "references", "mlir"},
     "tune/measure/runner": {"tune/measure", "lab", "process", "runtime", "package"},
+    "predict": {"machine", "store"},  # store: files of lines
     "quantize": {"compile", "passes", "runtime", "ir", "ops", "mlir"},
     "evaluate": {"runtime"},
     "process": set(),
@@ -75,7 +76,7 @@ ALLOWED = {
     "lab/providers/lathe": {"lab", "lab/providers/graph", "lab/providers/kernel", "runtime", "compile", "passes", "codegen", "schedule", "ir", "ops", "package", "mlir"},
     "zoo": {"ir", "ops", "mlir"},
     # What verbs compute: no flags (CLI11), and nothing of the verbs.
-    "jobs": {"cache", "codegen", "compile", "evaluate", "export", "import", "ir", "lab", "lab/providers/kernel", "machine", "mlir", "ops", "package", "passes", "process", "quantize", "references",
+    "jobs": {"cache", "codegen", "compile", "evaluate", "export", "import", "ir", "lab", "lab/providers/kernel", "machine", "mlir", "ops", "package", "passes", "predict", "process", "quantize", "references",
              "report", "runtime", "schedule", "stage", "store", "tune", "tune/measure", "tune/model", "verify", "zoo"},
     "cli": None,  # may use everything
     "tests": None,

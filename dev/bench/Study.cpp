@@ -76,8 +76,8 @@ int main(int argc, char **argv) {
   CLI::App program("Measures the compiler and the tuner for those who change them.");
   program.require_subcommand(1);
   program.option_defaults()->always_capture_default();
-  for (auto add : {lathe::study::addLegal, lathe::study::addMeasure, lathe::study::addModel, lathe::study::addPrior,
-                   lathe::study::addRank, lathe::study::addSearch})
+  for (auto add : {lathe::study::addLatency, lathe::study::addLegal, lathe::study::addMeasure, lathe::study::addModel,
+                   lathe::study::addPrior, lathe::study::addRank, lathe::study::addSearch})
     add(program);
   try {
     program.parse(argc, argv);

@@ -13,6 +13,7 @@
 namespace lathe::study {
 
 // Each of these functions adds the command of a study to the program.
+void addLatency(CLI::App &program);
 void addLegal(CLI::App &program);
 void addMeasure(CLI::App &program);
 void addModel(CLI::App &program);

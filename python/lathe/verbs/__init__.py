@@ -12,6 +12,7 @@ from lathe.verbs.export import export
 from lathe.verbs.extract import extract
 from lathe.verbs.inspect import inspect
 from lathe.verbs.machine import machine
+from lathe.verbs.predict import predict
 from lathe.verbs.profile import profile
 from lathe.verbs.quantize import quantize
 from lathe.verbs.report import report
@@ -23,5 +24,5 @@ from lathe.verbs.tune import tune
 from lathe.verbs.verify import verify
 from lathe.verbs.zoo import zoo
 
-__all__ = ["bench", "check", "compare", "compile", "diff_models", "evaluate", "export", "extract", "inspect", "machine", "ops", "profile",
+__all__ = ["bench", "check", "compare", "compile", "diff_models", "evaluate", "export", "extract", "inspect", "machine", "ops", "predict", "profile",
            "quantize", "records", "report", "run", "segments", "stage", "store", "sweep", "tune", "verify", "zoo"]

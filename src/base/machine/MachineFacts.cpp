@@ -46,6 +46,15 @@ MemoryLevels MachineFacts::memoryLevels(int threads) const {
   return MemoryLevels(std::move(levels));
 }
 
+double MachineFacts::clockGhz(int threads, int vectorBits) const {
+  if (clocks.empty())
+    return 0;
+  auto wide = [&](const ClockFacts &clock) { return clock.vectorBits >= vectorBits; };
+  auto found = std::find_if(clocks.begin(), clocks.end(), wide);
+  const std::vector<double> &ghz = found == clocks.end() ? clocks.back().ghz : found->ghz;
+  return ghz[std::min(static_cast<size_t>(std::max(threads, 1)), ghz.size()) - 1];
+}
+
 size_t MachineFacts::sharedLevel() const {
   size_t level = 0;
   while (level < caches.size() && caches[level].sharedBy <= threadsPerCore)
@@ -91,6 +100,10 @@ std::vector<FactRow> describeFacts(const MachineFacts &machine) {
       machine.fmaFrom);
   if (machine.bf16PerCycle > 0)
     row("bf16 products", fmt::format("{:.4g} vector instructions a cycle", machine.bf16PerCycle), machine.fmaFrom);
+  for (const ClockFacts &clock : machine.clocks)
+    row(fmt::format("clock, {}-bit vectors", clock.vectorBits),
+        fmt::format("{:.3g} GHz with 1 thread, {:.3g} with {}", clock.ghz.front(), clock.ghz.back(), clock.ghz.size()),
+        machine.clocksFrom);
   row("reading ahead", fmt::format("{:.4g} of the time of waiting", machine.readAheadCost), machine.readAheadFrom);
   return rows;
 }

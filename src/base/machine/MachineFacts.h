@@ -37,6 +37,15 @@ struct CacheFacts {
   FactSource rateFrom = FactSource::generic;
 };
 
+/// Clock of busy cores while they compute with vectors of one width.
+struct ClockFacts {
+  int vectorBits = 0;      // width of the vectors in bits
+  std::vector<double> ghz; // [i]: with i + 1 threads; the last figure counts for more threads, too; not empty
+};
+void to_json(nlohmann::json &document, const ClockFacts &clock);
+/// Throws Error unless the widths and figures are ones that a machine can have.
+void from_json(const nlohmann::json &document, ClockFacts &clock);
+
 struct MachineFacts {
   std::string cpu;                   // LLVM's name of the CPU, such as "sapphirerapids"
   std::string architecture;          // LLVM's name of the instruction set, such as "x86_64", "aarch64"
@@ -53,9 +62,10 @@ struct MachineFacts {
   /// Cost of prefetching a byte of weights, as a share (0 to 1) of the wait for a byte that is not prefetched.
   /// Multiplications hide the rest of the wait.
   double readAheadCost = 1;
+  std::vector<ClockFacts> clocks; // by rising width; empty: unknown
   FactSource cpuFrom = FactSource::generic, featuresFrom = FactSource::generic, coresFrom = FactSource::generic,
              memoryFrom = FactSource::generic, sharedMemoryFrom = FactSource::generic, fmaFrom = FactSource::generic,
-             readAheadFrom = FactSource::generic;
+             readAheadFrom = FactSource::generic, clocksFrom = FactSource::generic;
 
   /// Capacity of the cache at `level` (0: innermost) for one core in bytes: the capacity of an instance divided by the
   /// number of its cores. Levels beyond the last cache count as the last cache.
@@ -68,6 +78,9 @@ struct MachineFacts {
   /// The levels of caches and memory with which waits of one of `threads` cores are predicted. The innermost cache counts
   /// with half its capacity, because other data passes through it meanwhile and fills the other half.
   MemoryLevels memoryLevels(int threads) const;
+  /// Clock in GHz of `threads` busy threads, each on a core of its own, that compute with vectors of `vectorBits` bits:
+  /// the figure for the next wider vectors that is known, else for the widest ones. 0: unknown.
+  double clockGhz(int threads, int vectorBits) const;
   /// Index of the innermost cache that several cores share. If no cache is shared: the number of caches, which stands
   /// for memory.
   size_t sharedLevel() const;

@@ -129,7 +129,7 @@ TEST_F(System, coresThatShareACacheDivideIt) {
 
 TEST_F(System, ratesThatWereMeasuredHereReplaceThoseThatNobodyFitted) {
   SystemFacts system = withoutAmx();
-  MeasuredRates measured{system.identity(), {120, 50, 20, 4}, 6};
+  MeasuredRates measured{system.identity(), {120, 50, 20, 4}, {}, 6};
   MachineFacts machine = native("sapphirerapids", system, measured);
   EXPECT_EQ(machine.readRate(1), 50);
   EXPECT_EQ(machine.memoryBytesPerCycle, 4);
@@ -170,10 +170,13 @@ TEST_F(System, ratesThatCannotBeRightAreNotUsed) {
 }
 
 TEST_F(System, recordsOfRates) {
-  write("record.json", json{{"format", 2}, {"rates", toJson(MeasuredRates{"here", {3, 2, 1}, 4})}}.dump());
+  write("record.json", json{{"format", 2}, {"rates", toJson(MeasuredRates{"here", {3, 2, 1}, {}, 4})}}.dump());
   EXPECT_EQ(readMeasuredRates((root / "record.json").string()).identity, "here");
   EXPECT_EQ(readMeasuredRates((root / "record.json").string()).readBytesPerCycle, (std::vector<double>{3, 2, 1}));
+  EXPECT_TRUE(readMeasuredRates((root / "record.json").string()).clocks.empty());
   EXPECT_EQ(readMeasuredRates((root / "record.json").string()).sharedMemoryBytesPerCycle, 4);
+  write("record.json", json{{"rates", toJson(MeasuredRates{"here", {3, 2, 1}, {{512, {3.5, 3}}}})}}.dump());
+  EXPECT_EQ(readMeasuredRates((root / "record.json").string()).clocks.at(0).ghz, (std::vector<double>{3.5, 3}));
   for (const char *broken : {"", "{", "[]", R"({"rates": 1})", R"({"rates": {"identity": 1}})"}) {
     write("record.json", broken);
     EXPECT_TRUE(readMeasuredRates((root / "record.json").string()).readBytesPerCycle.empty()) << broken;
@@ -244,6 +247,30 @@ TEST(MachineFile, thatIsWrongIsAnError) {
   EXPECT_THAT(errorOf(with(R"("caches": [{"bytes": 49152}, {"bytes": 49152}])")),
               HasSubstr("caches[1] has 49152 bytes, expected more than the 49152"));
   EXPECT_THAT(errorOf(with(R"("sources": {"cpu": "hearsay"})")), HasSubstr("'cpu' is \"hearsay\", expected"));
+  EXPECT_THAT(errorOf(with(R"("clock_ghz": "fast")")),
+              HasSubstr("'clock_ghz' is \"fast\", expected a number or a list"));
+  for (const char *clock : {"30", R"([{"vector_bits": 256, "ghz": []}])", R"([{"vector_bits": 256, "ghz": [0]}])",
+                            R"([{"vector_bits": 256}])", R"([{"vector_bits": 0.5, "ghz": [3]}])", "[3]"})
+    EXPECT_THAT(errorOf(with((std::string("\"clock_ghz\": ") + clock).c_str())),
+                HasSubstr("spr.json: 'clock_ghz': a clock is"))
+        << clock;
+}
+
+TEST(MachineFile, clocksByWidthAndThreads) {
+  const std::string begin = R"({"cpu": "znver4", "architecture": "x86_64", "clock_ghz": )";
+  MachineFacts machine = parseMachineFacts(
+      begin + R"([{"vector_bits": 512, "ghz": [3, 2.5]}, {"vector_bits": 128, "ghz": [4, 3.5, 3.25]}]})", "m.json");
+  EXPECT_EQ(machine.clockGhz(1, 128), 4);
+  EXPECT_EQ(machine.clockGhz(3, 128), 3.25);
+  EXPECT_EQ(machine.clockGhz(64, 128), 3.25);
+  EXPECT_EQ(machine.clockGhz(1, 256), 3); // wider vectors are known, narrower ones would promise too much
+  EXPECT_EQ(machine.clockGhz(2, 512), 2.5);
+  EXPECT_EQ(machine.clockGhz(2, 1024), 2.5); // the widest
+  EXPECT_EQ(machine.clocksFrom, FactSource::file);
+  MachineFacts again = parseMachineFacts(toJson(machine).dump(), "again");
+  EXPECT_EQ(toJson(again)["clock_ghz"], toJson(machine)["clock_ghz"]);
+  EXPECT_EQ(parseMachineFacts(begin + "3.7}", "m.json").clockGhz(8, 256), 3.7);
+  EXPECT_EQ(machineFromTable("znver4", "x86_64", {}).clockGhz(1, 512), 0); // the table does not know it
 }
 
 } // namespace

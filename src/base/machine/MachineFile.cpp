@@ -35,6 +35,7 @@ json toJson(const MachineFacts &machine) {
           {"fma_latency_cycles", machine.fmaLatency},
           {"bf16_dot_per_cycle", machine.bf16PerCycle},
           {"read_ahead_cost", machine.readAheadCost},
+          {"clock_ghz", machine.clocks},
           {"sources",
            {{"cpu", name(machine.cpuFrom)},
             {"features", name(machine.featuresFrom)},
@@ -42,7 +43,25 @@ json toJson(const MachineFacts &machine) {
             {"memory_read_bytes_per_cycle", name(machine.memoryFrom)},
             {"shared_memory_read_bytes_per_cycle", name(machine.sharedMemoryFrom)},
             {"fma", name(machine.fmaFrom)},
-            {"read_ahead_cost", name(machine.readAheadFrom)}}}};
+            {"read_ahead_cost", name(machine.readAheadFrom)},
+            {"clock_ghz", name(machine.clocksFrom)}}}};
+}
+
+void to_json(json &document, const ClockFacts &clock) {
+  document = {{"vector_bits", clock.vectorBits}, {"ghz", clock.ghz}};
+}
+
+void from_json(const json &document, ClockFacts &clock) {
+  constexpr double least = 0.05, most = 20;
+  auto possible = [](const json &ghz) { return ghz.is_number() && ghz >= least && ghz <= most; };
+  const json bits = document.is_object() ? document.value("vector_bits", json()) : json();
+  const json ghz = document.is_object() ? document.value("ghz", json()) : json();
+  require(
+      document.size() == 2 && bits.is_number_integer() && bits >= 32 && bits <= 65536 && ghz.is_array() &&
+          !ghz.empty() && std::all_of(ghz.begin(), ghz.end(), possible),
+      "a clock is {}, expected {{\"vector_bits\": 32 to 65536, \"ghz\": [{} to {}, one for each number of threads]}}",
+      document.dump(), least, most);
+  clock = {bits.get<int>(), ghz.get<std::vector<double>>()};
 }
 
 namespace {
@@ -131,6 +150,21 @@ CacheFacts readCache(const json &object, size_t index, const MachineFacts &known
   return cache;
 }
 
+/// `clocks`: a list of clocks by width, or one number for all widths and numbers of threads.
+std::vector<ClockFacts> readClocks(const json &clocks, const std::string &fileName) {
+  const json list = clocks.is_number() ? json{{{"vector_bits", 512}, {"ghz", {clocks}}}} : clocks;
+  require(list.is_array(), "{}: 'clock_ghz' is {}, expected a number or a list", fileName, list.dump());
+  std::vector<ClockFacts> result;
+  try {
+    list.get_to(result);
+  } catch (const Error &error) {
+    fail("{}: 'clock_ghz': {}", fileName, error.what());
+  }
+  std::sort(result.begin(), result.end(),
+            [](const ClockFacts &a, const ClockFacts &b) { return a.vectorBits < b.vectorBits; });
+  return result;
+}
+
 std::vector<std::string> readFeatures(const json &list, const std::string &architecture, const std::string &fileName) {
   require(list.is_array(), "{}: 'features' is {}, expected a list", fileName, list.dump());
   std::vector<std::string> features;
@@ -196,10 +230,14 @@ MachineFacts parseMachineFacts(const std::string &text, const std::string &fileN
     machine.fmaFrom = FactSource::file;
   if (members.number("read_ahead_cost", 0.0, 1.0, machine.readAheadCost))
     machine.readAheadFrom = FactSource::file;
+  if (const json *clocks = members.find("clock_ghz")) {
+    machine.clocks = readClocks(*clocks, fileName);
+    machine.clocksFrom = FactSource::file;
+  }
   if (const json *sources = members.find("sources")) {
     Members of(*sources, fileName + ": sources");
     for (const char *key : {"cpu", "features", "cores", "memory_read_bytes_per_cycle",
-                            "shared_memory_read_bytes_per_cycle", "fma", "read_ahead_cost"})
+                            "shared_memory_read_bytes_per_cycle", "fma", "read_ahead_cost", "clock_ghz"})
       readSource(of, key);
     of.requireAllKnown();
   }

@@ -212,7 +212,8 @@ using nlohmann::json;
 json toJson(const MeasuredRates &rates) {
   return {{"identity", rates.identity},
           {"read_bytes_per_cycle", rates.readBytesPerCycle},
-          {"shared_memory_read_bytes_per_cycle", rates.sharedMemoryBytesPerCycle}};
+          {"shared_memory_read_bytes_per_cycle", rates.sharedMemoryBytesPerCycle},
+          {"clock_ghz", rates.clocks}};
 }
 
 MeasuredRates readMeasuredRates(const std::string &path) {
@@ -224,8 +225,9 @@ MeasuredRates readMeasuredRates(const std::string &path) {
       document["rates"].at("identity").get_to(rates.identity);
       document["rates"].at("read_bytes_per_cycle").get_to(rates.readBytesPerCycle);
       document["rates"].at("shared_memory_read_bytes_per_cycle").get_to(rates.sharedMemoryBytesPerCycle);
+      rates.clocks = document["rates"].value("clock_ghz", std::vector<ClockFacts>());
     }
-  } catch (const json::exception &) { // altered by hand, or from another version: not measured
+  } catch (const std::exception &) { // altered by hand, or from another version: not measured
     return {};
   }
   return rates;
@@ -288,6 +290,8 @@ MachineFacts nativeMachine(const std::string &cpu, const SystemFacts &system, co
   take(measured.readBytesPerCycle.back(), machine.memoryBytesPerCycle, machine.memoryFrom);
   if (measured.sharedMemoryBytesPerCycle > 0)
     take(measured.sharedMemoryBytesPerCycle, machine.sharedMemoryBytesPerCycle, machine.sharedMemoryFrom);
+  machine.clocks = measured.clocks;
+  machine.clocksFrom = FactSource::measured;
   return machine;
 }
 

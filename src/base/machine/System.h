@@ -37,6 +37,7 @@ struct MeasuredRates {
   std::string identity; // SystemFacts::identity() of the measured machine
   /// Read rates in bytes per core cycle: one for each cache, innermost first, then that of memory.
   std::vector<double> readBytesPerCycle;
+  std::vector<ClockFacts> clocks;       // empty: an older version measured
   double sharedMemoryBytesPerCycle = 0; // rate at which all cores together read memory; 0: not measured
 };
 nlohmann::json toJson(const MeasuredRates &rates);
@@ -52,7 +53,7 @@ std::string machineRecordPath();
 
 /// Returns the facts of this machine; `cpu` is LLVM's name of its CPU. Features, cores and caches come from `system`.
 /// Read rates come from `measured` if they are from this machine and plausible (implausibleRates), except rates that
-/// the table has fitted to the CPU. Everything else comes from the table (machineFromTable).
+/// the table has fitted to the CPU; clocks come from `measured`, too. Everything else comes from the table (machineFromTable).
 MachineFacts nativeMachine(const std::string &cpu, const SystemFacts &system, const MeasuredRates &measured);
 
 } // namespace lathe

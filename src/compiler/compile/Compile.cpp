@@ -23,7 +23,8 @@ std::string rangeText(const std::vector<ExtentRange> &ranges, const std::string 
   return "";
 }
 
-/// Compiles a plan for each variant, then the general one, which the runtime tries last.
+} // namespace
+
 void addPlans(mlir::ModuleOp module, PackageParts &parts) {
   const ExtentOptions &extents = parts.options.extents;
   for (const std::string &symbol : symbolsOf(mainFunction(module)))
@@ -43,8 +44,6 @@ void addPlans(mlir::ModuleOp module, PackageParts &parts) {
   addPlan(module, parts);
   parts.schedules.requireAllUsed();
 }
-
-} // namespace
 
 CompileOptions::CompileOptions(CompileChoices choices) : CompileChoices(std::move(choices)) {
   visitOptions(static_cast<const CompileChoices &>(*this), [&](const CompileOption &option, const auto &field) {

@@ -69,4 +69,7 @@ private:
   PipelineOptions pipelineOptions();
 };
 
+/// Compiles a plan for each variant, then the general one, which the runtime tries last. Rewrites the module.
+void addPlans(mlir::ModuleOp module, PackageParts &parts);
+
 } // namespace lathe

@@ -72,6 +72,8 @@ Row RowMaker::rowOf(const store::Point &point, const store::Experiment &experime
   row.reason = point.reason;
   row.implementation = point.implementation;
   row.repro = point.repro;
+  if (auto cycles = point.figures.find("predicted_cycles"); cycles != point.figures.end())
+    row.predictedCycles = cycles->second;
   row.rounds = lab::secondsOf(point.rounds);
   count(row, point);
   row.starts = point.starts;

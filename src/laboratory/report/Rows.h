@@ -45,6 +45,7 @@ struct Row : Timing {
   // The parsed problem; empty for whole models and for texts that this version cannot parse.
   std::optional<lab::Problem> shape;
   double flops = 0, bytes = 0; // operations and bytes of the problem; 0: unknown
+  double predictedCycles = 0;  // core cycles of one run that a cost model expected; 0: unknown
 
   /// True if Lathe checked the outputs of the point. False for points of other programs; their columns say so.
   bool verifiedHere() const { return status != store::PointStatus::notVerified; }

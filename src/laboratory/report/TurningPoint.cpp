@@ -102,7 +102,20 @@ std::optional<double> lastWorthwhile(std::span<const double> x, std::span<const 
 namespace {
 
 /// Points of a curve by x; of equal x (two layouts, for example) the first stays.
-using Points = std::map<double, double>;
+using Points = std::map<double, const Row *>;
+
+Curve curveOf(std::string resource, const std::string &column, const std::string &rest, const Points &points) {
+  Curve curve{std::move(resource), fmt::format("{}, {}", column, rest), {}, {}, {}, column, rest};
+  for (const auto &[x, row] : points) {
+    curve.x.push_back(x);
+    curve.seconds.push_back(row->median);
+    if (row->predictedCycles > 0)
+      curve.cycles.push_back(row->predictedCycles);
+  }
+  if (curve.cycles.size() < curve.x.size())
+    curve.cycles.clear();
+  return curve;
+}
 
 /// Extents of the operands in a row, with their positions.
 struct Extents {
@@ -184,11 +197,13 @@ std::vector<size_t> oneExtent(const Extents &a, const Extents &b) {
   return axes;
 }
 
-void addSizeCurves(const std::vector<const Row *> &rows, const std::string &column, std::vector<Curve> &curves) {
-  std::map<std::string, std::vector<std::pair<Extents, double>>> families;
+/// `context`: the setting of the rows, as text.
+void addSizeCurves(const std::vector<const Row *> &rows, const std::string &column, const std::string &context,
+                   std::vector<Curve> &curves) {
+  std::map<std::string, std::vector<std::pair<Extents, const Row *>>> families;
   for (const Row *row : rows) {
     Extents extents = row->shape ? extentsOf(*row->shape) : *extentsOfModel(row->problem);
-    families[extents.rest].push_back({std::move(extents), row->median});
+    families[extents.rest].push_back({std::move(extents), row});
   }
   for (auto &[rest, members] : families) {
     std::map<std::string, Points> found; // by the problem with this extent open
@@ -214,22 +229,17 @@ void addSizeCurves(const std::vector<const Row *> &rows, const std::string &colu
           found[key].emplace(double(members[member].first.values[axes[0]]), members[member].second);
       }
     std::string op = rest.substr(0, rest.find(' '));
-    for (auto &[key, points] : found) {
-      Curve curve{resources[key], fmt::format("{}, {} {}", column, op, key.substr(key.find('|') + 1)), {}, {}};
-      for (auto &[x, seconds] : points) {
-        curve.x.push_back(x);
-        curve.seconds.push_back(seconds);
-      }
-      curves.push_back(std::move(curve));
-    }
+    for (auto &[key, points] : found)
+      curves.push_back(curveOf(resources[key], column,
+                               fmt::format("{} {} ({})", op, key.substr(key.find('|') + 1), context), points));
   }
 }
 
 } // namespace
 
 std::vector<Curve> curves(const std::vector<Row> &rows) {
-  std::map<std::pair<std::string, std::string>, Points> bySetting; // resource, context
-  std::map<std::string, std::vector<const Row *>> byColumn;
+  std::map<std::tuple<std::string, std::string, std::string>, Points> bySetting;    // resource, column, rest
+  std::map<std::pair<std::string, std::string>, std::vector<const Row *>> byColumn; // by column and setting
   for (const Row &row : rows) {
     if (!row.counts())
       continue;
@@ -238,67 +248,131 @@ std::vector<Curve> curves(const std::vector<Row> &rows) {
       Row rest = row;
       forget(rest.setting);
       std::string circumstances = contextText(rest);
-      bySetting[{resource, fmt::format("{}, {} {} ({})", column, row.op, row.problem, circumstances)}].emplace(
-          x, row.median);
+      bySetting[{resource, column, fmt::format("{} {} ({})", row.op, row.problem, circumstances)}].emplace(x, &row);
     };
     add("threads", row.setting.threads, [](store::Setting &setting) { setting.threads = 0; });
     if (row.setting.batch > 0)
       add("batch", double(row.setting.batch), [](store::Setting &setting) { setting.batch = 0; });
     if (row.shape) {
-      byColumn[fmt::format("{} ({})", column, contextText(row))].push_back(&row);
+      byColumn[{column, contextText(row)}].push_back(&row);
     } else if (row.op == "model" && extentsOfModel(row.problem)) {
       Row rest = row;
       rest.setting.batch = 0; // the inputs state it
-      byColumn[fmt::format("{} ({})", column, contextText(rest))].push_back(&row);
+      byColumn[{column, contextText(rest)}].push_back(&row);
     }
   }
   std::vector<Curve> result;
-  for (auto &[what, points] : bySetting) {
-    Curve curve{what.first, what.second, {}, {}};
-    for (auto &[x, seconds] : points) {
-      curve.x.push_back(x);
-      curve.seconds.push_back(seconds);
-    }
-    result.push_back(std::move(curve));
-  }
+  for (auto &[what, points] : bySetting)
+    result.push_back(curveOf(std::get<0>(what), std::get<1>(what), std::get<2>(what), points));
   for (auto &[column, members] : byColumn)
-    addSizeCurves(members, column, result);
+    addSizeCurves(members, column.first, column.second, result);
   std::erase_if(result, [](const Curve &curve) { return curve.x.size() < (curve.resource == "threads" ? 2 : 3); });
   return result;
 }
 
-std::vector<Turning> turningPoints(const std::vector<Row> &rows) {
-  std::vector<Turning> result;
-  for (Curve &curve : curves(rows)) {
-    std::vector<double> x, y;
-    for (size_t i = 0; i < curve.x.size(); ++i) {
-      x.push_back(std::log(curve.x[i]));
-      y.push_back(std::log(curve.seconds[i]));
+namespace {
+
+Turn turnOf(const Curve &curve, std::span<const double> values) {
+  std::vector<double> x, y;
+  for (size_t i = 0; i < curve.x.size(); ++i) {
+    x.push_back(std::log(curve.x[i]));
+    y.push_back(std::log(values[i]));
+  }
+  Turn turn{fitTwoSegments(x, y), {}};
+  if (curve.resource == "threads")
+    turn.threads = lastWorthwhile(curve.x, values);
+  return turn;
+}
+
+nlohmann::json turnJson(const Turn &turn) {
+  nlohmann::json document = nlohmann::json::object();
+  if (turn.fit) {
+    document["turns"] = turn.fit->breaks;
+    document["turns_at"] = std::exp(turn.fit->at);
+    document["slope_before"] = turn.fit->before;
+    document["slope_after"] = turn.fit->after;
+    document["slope_of_one_line"] = turn.fit->lineSlope;
+  }
+  if (turn.threads)
+    document["gains_below_10_percent_beyond"] = *turn.threads;
+  return document;
+}
+
+nlohmann::json crossingsJson(const std::vector<Crossing> &crossings) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Crossing &one : crossings)
+    list.push_back({{"resource", one.resource},
+                    {"context", one.rest},
+                    {"before", one.before},
+                    {"after", one.after},
+                    {"from", one.from},
+                    {"to", one.to}});
+  return list;
+}
+
+} // namespace
+
+std::vector<Crossing> crossings(const std::vector<Curve> &curves, bool predicted) {
+  struct Fastest {
+    double value;
+    const std::string *column;
+    size_t count = 1; // columns that have a value here
+  };
+  std::map<std::pair<std::string, std::string>, std::map<double, Fastest>> groups; // by resource and rest
+  for (const Curve &curve : curves) {
+    const std::vector<double> &values = predicted ? curve.cycles : curve.seconds;
+    for (size_t i = 0; i < values.size(); ++i) {
+      auto [at, isNew] =
+          groups[{curve.resource, curve.rest}].try_emplace(curve.x[i], Fastest{values[i], &curve.column});
+      if (isNew)
+        continue;
+      ++at->second.count;
+      if (values[i] < at->second.value) {
+        at->second.value = values[i];
+        at->second.column = &curve.column;
+      }
     }
-    Turning &turning = result.emplace_back();
-    turning.fit = fitTwoSegments(x, y);
-    if (curve.resource == "threads")
-      turning.threads = lastWorthwhile(curve.x, curve.seconds);
+  }
+  std::vector<Crossing> result;
+  for (auto &[group, points] : groups) {
+    std::erase_if(points, [](const auto &point) { return point.second.count < 2; });
+    for (auto at = points.begin(); at != points.end() && std::next(at) != points.end(); ++at)
+      if (auto next = std::next(at); *at->second.column != *next->second.column)
+        result.push_back({group.first, group.second, at->first, next->first, *at->second.column, *next->second.column});
+  }
+  return result;
+}
+
+TurningPoints turningPoints(const std::vector<Row> &rows) {
+  std::vector<Curve> all = curves(rows);
+  TurningPoints result{{}, crossings(all, false), crossings(all, true)};
+  for (Curve &curve : all) {
+    Turning &turning = result.curves.emplace_back();
+    turning.measured = turnOf(curve, curve.seconds);
+    if (!curve.cycles.empty())
+      turning.predicted = turnOf(curve, curve.cycles);
     turning.curve = std::move(curve);
   }
   return result;
 }
 
-nlohmann::json toJson(const Turning &turning) {
-  const Curve &curve = turning.curve;
-  nlohmann::json document = {{"resource", curve.resource}, {"context", curve.context}, {"x", curve.x}};
-  for (double seconds : curve.seconds)
-    document["median_ms"].push_back(seconds * 1e3);
-  if (turning.fit) {
-    document["turns"] = turning.fit->breaks;
-    document["turns_at"] = std::exp(turning.fit->at);
-    document["slope_before"] = turning.fit->before;
-    document["slope_after"] = turning.fit->after;
-    document["slope_of_one_line"] = turning.fit->lineSlope;
+nlohmann::json toJson(const TurningPoints &points) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Turning &turning : points.curves) {
+    const Curve &curve = turning.curve;
+    nlohmann::json document = {{"resource", curve.resource}, {"context", curve.context}, {"x", curve.x}};
+    for (double seconds : curve.seconds)
+      document["median_ms"].push_back(seconds * 1e3);
+    document.update(turnJson(turning.measured));
+    if (turning.predicted) {
+      document["predicted"] = turnJson(*turning.predicted);
+      document["predicted"]["cycles"] = curve.cycles;
+    }
+    list.push_back(std::move(document));
   }
-  if (turning.threads)
-    document["gains_below_10_percent_beyond"] = *turning.threads;
-  return document;
+  return {{"curves", list},
+          {"fastest_changes", crossingsJson(points.measured)},
+          {"predicted_fastest_changes", crossingsJson(points.predicted)}};
 }
 
 } // namespace lathe::report

@@ -36,6 +36,8 @@ struct Curve {
   /// Everything that is constant along the curve (operator, provider, setting), as text.
   std::string context;
   std::vector<double> x, seconds;
+  std::vector<double> cycles; // by x: what the cost model expected; empty unless it is known at every x
+  std::string column, rest;   // the two parts of `context`: provider, variant and schedule; everything else
 };
 
 /// Returns all curves of three points or more (along threads: two), each of one column and schedule: along threads,
@@ -43,13 +45,33 @@ struct Curve {
 /// change together count as one (the channels of input and weights).
 std::vector<Curve> curves(const std::vector<Row> &rows);
 
-struct Turning {
-  Curve curve;
+/// Where a curve turns.
+struct Turn {
   std::optional<TwoSegments> fit; // two lines through the logarithms of x and y
   std::optional<double> threads;  // result of lastWorthwhile, for curves along threads
 };
-std::vector<Turning> turningPoints(const std::vector<Row> &rows);
+struct Turning {
+  Curve curve;
+  Turn measured;
+  std::optional<Turn> predicted; // of the cost model's cycles, if they are known
+};
 
-nlohmann::json toJson(const Turning &turning);
+/// Two neighbouring points of curves of several columns, all else being equal, at which different columns are fastest.
+struct Crossing {
+  std::string resource, rest;   // as in Curve
+  double before = 0, after = 0; // along the resource
+  std::string from, to;         // columns that are fastest at `before` and at `after`
+};
+/// Compares curves at every x that at least two of them have. `predicted`: by the cost model's cycles instead of
+/// times, where they are known.
+std::vector<Crossing> crossings(const std::vector<Curve> &curves, bool predicted);
+
+struct TurningPoints {
+  std::vector<Turning> curves;
+  std::vector<Crossing> measured, predicted;
+};
+TurningPoints turningPoints(const std::vector<Row> &rows);
+
+nlohmann::json toJson(const TurningPoints &points);
 
 } // namespace lathe::report

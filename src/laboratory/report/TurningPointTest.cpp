@@ -1,6 +1,8 @@
 #include "report/TurningPoint.h"
 #include "report/ReportTesting.h"
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -104,27 +106,27 @@ TEST(TurningPoint, curvesAlongThreadsAndExtents) {
     rows.push_back(report::rowOf(convText(4, out), "lathe", 1e-3 * std::max(1, out / 64)));
   for (int batch : {2, 3})
     rows.push_back(report::rowOf(convText(4, 8, batch), "lathe", 1e-3 * batch));
-  auto found = turningPoints(rows);
+  std::vector<Turning> found = turningPoints(rows).curves;
   std::map<std::string, Turning> by;
   for (auto &turning : found)
     by.emplace(turning.curve.resource, turning);
   ASSERT_EQ(found.size(), 3u);
   const Turning &threads = by.at("threads");
-  ASSERT_TRUE(threads.fit && threads.fit->breaks);
-  EXPECT_NEAR(std::exp(threads.fit->at), 8, 1e-6);
-  EXPECT_NEAR(threads.fit->before, -1, 1e-6);
-  EXPECT_NEAR(threads.fit->after, 0, 1e-6);
-  EXPECT_EQ(threads.threads, 8); // doubling from 4 to 8 is 19 % per thread
+  ASSERT_TRUE(threads.measured.fit && threads.measured.fit->breaks);
+  EXPECT_NEAR(std::exp(threads.measured.fit->at), 8, 1e-6);
+  EXPECT_NEAR(threads.measured.fit->before, -1, 1e-6);
+  EXPECT_NEAR(threads.measured.fit->after, 0, 1e-6);
+  EXPECT_EQ(threads.measured.threads, 8); // doubling from 4 to 8 is 19 % per thread
   const Turning &channels = by.at("w[0]");
   EXPECT_EQ(channels.curve.x, (std::vector<double>{8, 16, 32, 64, 128, 256, 512}));
-  ASSERT_TRUE(channels.fit && channels.fit->breaks);
-  EXPECT_NEAR(std::exp(channels.fit->at), 64, 1e-6);
-  EXPECT_NEAR(channels.fit->before, 0, 1e-6);
-  EXPECT_NEAR(channels.fit->after, 1, 1e-6);
+  ASSERT_TRUE(channels.measured.fit && channels.measured.fit->breaks);
+  EXPECT_NEAR(std::exp(channels.measured.fit->at), 64, 1e-6);
+  EXPECT_NEAR(channels.measured.fit->before, 0, 1e-6);
+  EXPECT_NEAR(channels.measured.fit->after, 1, 1e-6);
   const Turning &batch = by.at("x[0]");
   EXPECT_EQ(batch.curve.x, (std::vector<double>{1, 2, 3}));
-  EXPECT_FALSE(batch.fit);
-  EXPECT_FALSE(batch.threads);
+  EXPECT_FALSE(batch.measured.fit);
+  EXPECT_FALSE(batch.measured.threads);
 }
 
 TEST(TurningPoint, channelsOfInputAndWeightsAreOneExtent) {
@@ -155,6 +157,62 @@ TEST(TurningPoint, modelsAtSeveralSizes) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].resource, "x[0]=mask[0]");
   EXPECT_EQ(found[0].x, (std::vector<double>{1, 2, 4, 8}));
+}
+
+TEST(TurningPoint, predictedBesideMeasured) {
+  std::vector<Row> rows;
+  for (int threads : {1, 2, 4, 8, 16, 32}) { // measured: nothing beyond 8 threads; predicted: nothing beyond 4
+    rows.push_back(report::rowOf(convText(4, 8), "lathe", 1e-3 / std::min(threads, 8), threads));
+    rows.back().predictedCycles = 1e6 / std::min(threads, 4);
+  }
+  std::vector<Turning> found = turningPoints(rows).curves;
+  ASSERT_EQ(found.size(), 1u);
+  ASSERT_TRUE(found[0].predicted && found[0].predicted->fit && found[0].predicted->fit->breaks);
+  EXPECT_NEAR(std::exp(found[0].measured.fit->at), 8, 1e-6);
+  EXPECT_NEAR(std::exp(found[0].predicted->fit->at), 4, 1e-6);
+  EXPECT_EQ(found[0].measured.threads, 8);
+  EXPECT_EQ(found[0].predicted->threads, 4);
+  rows[2].predictedCycles = 0; // one is unknown
+  EXPECT_FALSE(turningPoints(rows).curves[0].predicted);
+}
+
+TEST(TurningPoint, whereTheFastestChanges) {
+  std::vector<Row> rows;
+  for (int out : {16, 32, 64, 128}) {
+    for (int threads : {1, 2}) { // the settings have crossings of their own
+      rows.push_back(report::rowOf(convText(4, out), "lathe:direct", 1e-5 * out, threads));
+      rows.back().predictedCycles = 100 * out;
+      rows.push_back(report::rowOf(convText(4, out), "lathe:gemm", threads == 1 ? 5e-4 : 1e-5, threads));
+      rows.back().predictedCycles = 2500;
+    }
+    if (out > 16)
+      rows.push_back(report::rowOf(convText(4, out), "onednn:auto", 1e-6)); // predicts nothing
+  }
+  TurningPoints points = turningPoints(rows);
+  ASSERT_EQ(points.measured.size(), 3u); // with 16 and 32 channels gemm is faster on two threads
+  for (size_t i : {0, 1}) {
+    EXPECT_EQ(points.measured[i].resource, "threads");
+    EXPECT_EQ(points.measured[i].from, "lathe:direct");
+    EXPECT_EQ(points.measured[i].to, "lathe:gemm");
+  }
+  const Crossing &along = points.measured[2];
+  EXPECT_EQ(along.resource, "w[0]");
+  EXPECT_THAT(along.rest, testing::HasSubstr("1 thread"));
+  EXPECT_EQ(along.before, 16);
+  EXPECT_EQ(along.after, 32);
+  EXPECT_EQ(along.from, "lathe:direct");
+  EXPECT_EQ(along.to, "onednn:auto");
+  ASSERT_EQ(points.predicted.size(), 2u); // for each number of threads; 1600, 3200, ... cycles cross 2500
+  for (const Crossing &one : points.predicted) {
+    EXPECT_EQ(one.resource, "w[0]");
+    EXPECT_EQ(one.before, 16);
+    EXPECT_EQ(one.after, 32);
+    EXPECT_EQ(one.from, "lathe:direct");
+    EXPECT_EQ(one.to, "lathe:gemm");
+  }
+  auto document = toJson(points);
+  EXPECT_EQ(document["fastest_changes"].size(), 3u);
+  EXPECT_EQ(document["predicted_fastest_changes"][0]["to"], "lathe:gemm");
 }
 
 } // namespace

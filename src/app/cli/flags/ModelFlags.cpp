@@ -74,6 +74,8 @@ static void addCompileFlags(Options &options, ModelOptions &model, ModelUse use)
   addChoices(options, model, [&](std::string_view name) {
     if (name == "specialize" || name == "range")
       return use == ModelUse::run;
+    if (name == "references-only" && use == ModelUse::predict) // then there is nothing to predict
+      return false;
     if (name == "references-only" || name == "schedule" || name == "optimize-for")
       return choosesSchedules;
     return !sweeps || name == "exact-math" || name == "memory" || name == "precision";
@@ -86,7 +88,7 @@ static void addCompileFlags(Options &options, ModelOptions &model, ModelUse use)
     });
   }
   auto add = [&](CLI::Option *option) { options.modelFlags.push_back({option, Scope::compile}); };
-  if (model.makesCode && !sweeps)
+  if (model.makesCode && !sweeps && use != ModelUse::predict)
     add(options.add_flag("--no-cache", model.noCache, "Compile everything again and cache nothing"));
   if (model.makesCode && use != ModelUse::tune)
     add(options.add_flag("--no-records", model.noRecords, "Use no schedules of tuning records (docs/records.md)"));
@@ -176,7 +178,7 @@ void addModel(Options &options, ModelOptions &model, ModelUse use, bool takesPac
                                     "Define a Keras layer by its class: textual IR whose @main takes the layer's "
                                     "inputs, then its weights (docs/keras.md)")))
       ->type_name("CLASS=FILE");
-  model.makesCode = use == ModelUse::compile || use == ModelUse::run || use == ModelUse::tune || use == ModelUse::sweep;
+  model.makesCode = use != ModelUse::graph && use != ModelUse::kernels;
   if (use != ModelUse::graph)
     addCompileFlags(options, model, use);
   add(Scope::zoo, options.add_option("--zoo-seed", model.zooSeed, "Set the seed of a zoo model's weights"))

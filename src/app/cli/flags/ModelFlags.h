@@ -11,6 +11,7 @@ enum class ModelUse {
   graph,   // read the graph of the model
   kernels, // lower the model to kernels, without machine code
   compile, // compile the model
+  predict, // choose schedules as for compiling, without machine code
   tune,    // compile the model with schedules that a search chooses, so that no flag chooses them
   sweep,   // compile the model at each of several levels, targets and numbers of threads, which the verb lists
   run,     // compile the model unless it is a package, and run it

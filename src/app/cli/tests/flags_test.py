@@ -23,7 +23,7 @@ SELECT = ["--task", "--family", "--cpu", "--platform"]
 # What each verb does with MODEL.
 GRAPH, KERNELS, COMPILES, RUNS = range(4)
 CHOOSES_SCHEDULES = ["--references-only", "--schedule", "--no-records", "--optimize-for"]  # not of `tune`, whose search does
-USE = {"diff-models": GRAPH, "export": GRAPH, "stage": GRAPH, "extract": GRAPH, "inspect": KERNELS, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "tune": COMPILES, "quantize": COMPILES,
+USE = {"diff-models": GRAPH, "export": GRAPH, "stage": GRAPH, "extract": GRAPH, "inspect": KERNELS, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "predict": COMPILES, "segments": COMPILES, "tune": COMPILES, "quantize": COMPILES,
        "run": RUNS, "evaluate": RUNS, "bench": RUNS, "profile": RUNS, "compare": RUNS, "verify": RUNS}
 WITH_INPUTS = ["run", "bench", "profile", "compare", "verify", "extract", "segments"]
 NEEDED = {"diff-models": ["model.onnx"], "export": ["-o", "whole.onnx"], "stage": ["-o", "net.py"], "extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.lathe"], "verify": ["--model", "model.onnx"],
@@ -32,6 +32,7 @@ NEEDED = {"diff-models": ["model.onnx"], "export": ["-o", "whole.onnx"], "stage"
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
 OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "--canonical", "--layouts", "--quiet"], "diff-models": ["--other-shape", "--other-signature", "--tolerance", "--all", "--values", "--seed", "--input", "--batch", "--fill"],
        "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet"],
+       "predict": ["--points", "--rows", "--store", "--quiet"],
        "run": ["--output", "--print-top", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD, *RESOURCES],
        "profile": ["--until", "--repetitions", "--trace", "--trace-events", "--html", "--svg", "--wide", "--no-check", "--quiet", *RECORD],
        "verify": ["--package", "--model", "--seeds", "--steps", "--state", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],
@@ -231,7 +232,7 @@ class Flags(Cli):
                     known |= set(SHAPE) | set(IMPORT) | set(ZOO)
                     known |= set(COMPILE) | set(THREADS) if USE[verb] > GRAPH else set()
                     known |= set(CODE) if USE[verb] > KERNELS else set()
-                    known -= set(CHOOSES_SCHEDULES) if verb == "tune" else set()
+                    known -= set(CHOOSES_SCHEDULES) if verb == "tune" else {"--no-cache", "--references-only"} if verb == "predict" else set()
                     known |= {"--check-constants"} if USE[verb] == RUNS else set()
                     known |= set(VARIANTS) if USE[verb] == RUNS or verb in ("compile", "check") else set()
                 known |= set(INPUTS) if verb in WITH_INPUTS else set()

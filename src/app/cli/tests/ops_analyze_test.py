@@ -58,7 +58,13 @@ class OpsAnalyze(Cli):
         self.assertAlmostEqual(account["measured_ms"], estimate["measured_ms"], delta=1e-6)
         self.assertAlmostEqual(sum(line["in_network_ms"] for line in account["lines"]) + account["overhead_ms"], account["profiled_ms"], delta=1e-6)
         self.assertIn("in the network ms", self.lathe("ops", "analyze", "--what", "account", "--from-model", self.net, *at).stdout)
-        self.assertIn([8, 16, 32], [[int(x) for x in t["x"]] for t in found["turning"] if t["resource"].startswith("w[0]")])
+        self.assertIn([8, 16, 32], [[int(x) for x in t["x"]] for t in found["turning"]["curves"] if t["resource"].startswith("w[0]")])
+        along = [t for t in found["turning"]["curves"] if t["resource"].startswith("w[0]") and t["context"].startswith("lathe:auto")]
+        self.assertEqual([len(t["predicted"]["cycles"]) for t in along], [3])  # beside the times
+        self.assertGreater(along[0]["predicted"]["cycles"][2], along[0]["predicted"]["cycles"][0])
+        for changes in "fastest_changes", "predicted_fastest_changes":
+            for change in found["turning"][changes]:
+                self.assertEqual({change["from"], change["to"]}, {"lathe:auto", "lathe:plain"})
         summary = self.narrow("ops", "analyze", "--baseline", "lathe:plain", "--from-model", self.net, *at)
         self.assertLess(len(summary.splitlines()), 25, summary)  # a screenful
         self.assertRegex(summary, r"analysed.db: \d+ points of \d+ problems on 1 platform, measured")

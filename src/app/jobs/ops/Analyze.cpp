@@ -84,8 +84,10 @@ Finding correlation(const Given &given) {
 }
 
 Finding turning(const Given &given) {
-  return found(report::turningPoints(given.rows),
-               "no curve: two numbers of threads, or three sizes of otherwise equal problems");
+  report::TurningPoints points = report::turningPoints(given.rows);
+  return {"",
+          points.curves.empty() ? "no curve: two numbers of threads, or three sizes of otherwise equal problems" : "",
+          std::move(points)};
 }
 
 Finding company(const Given &given) {

@@ -36,7 +36,7 @@ struct Finding {
   std::variant<std::vector<report::RooflineShare>, std::vector<report::Counted>, report::Speedups,
                std::vector<report::Best>, report::ScheduleGains, std::vector<const report::Row *>,
                std::vector<report::Estimate>, std::vector<report::Account>, std::vector<report::ConvTable>,
-               std::vector<report::Correlation>, std::vector<report::Turning>, std::vector<report::SlowDown>>
+               std::vector<report::Correlation>, report::TurningPoints, std::vector<report::SlowDown>>
       figures;
 };
 

@@ -23,8 +23,10 @@ static store::Point kernelPoint(store::Point point, const runtime::InstructionIn
   point.problem.detail["flops"] = info.flops;
   point.problem.detail["bytes"] = info.bytes;
   point.implementation = info.family;
-  if (clock > 0 && info.predictedCycles > 0)
+  if (clock > 0 && info.predictedCycles > 0) {
+    point.figures["predicted_cycles"] = info.predictedCycles;
     point.figures["predicted_us"] = info.predictedCycles / clock * 1e-3;
+  }
   point.setting.schedule = info.schedule;
   return point;
 }

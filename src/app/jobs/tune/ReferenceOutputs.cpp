@@ -1,5 +1,6 @@
 #include "jobs/tune/ReferenceOutputs.h"
 
+#include "jobs/Inputs.h"
 #include "jobs/Packages.h"
 #include "jobs/Self.h"
 #include "lab/compare/Runner.h"

@@ -86,7 +86,8 @@ MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops, El
 // The cache file.
 
 // Raise it when the kernels or the document change.
-static constexpr int cacheFormat = 4; // 2: with rates for the compiler; 3: int8 by instruction; 4: memory's shared rate
+// 2: with rates for the compiler; 3: int8 by instruction; 4: memory's shared rate, clocks by vector width
+static constexpr int cacheFormat = 4;
 
 static std::string cacheKey(const MachineCeilings &machine) {
   return fmt::format("{} | {} cores, {} threads | {}", machine.cpu, machine.cores, machine.hardwareThreads,
@@ -94,7 +95,7 @@ static std::string cacheKey(const MachineCeilings &machine) {
 }
 
 MeasuredRates ratesOf(const MachineCeilings &machine) {
-  MeasuredRates rates{systemFacts().identity(), {}};
+  MeasuredRates rates{systemFacts().identity(), {}, machine.clocks};
   for (const MemoryLevel &level : machine.levels)
     rates.readBytesPerCycle.push_back(
         machine.clockGhz > 0 ? MachineCeilings::bandwidth(level, 1).read / machine.clockGhz : 0);
@@ -234,6 +235,7 @@ json toJson(const MachineCeilings &machine) {
           {"hardware_threads", machine.hardwareThreads},
           {"memory_bytes", machine.memoryBytes},
           {"clock_ghz", machine.clockGhz},
+          {"clocks", machine.clocks},
           {"features", machine.features},
           {"arithmetic", arithmetic},
           {"levels", levels},
@@ -254,6 +256,7 @@ MachineCeilings machineFromJson(const json &document) {
     document.at("cores").get_to(machine.cores);
     document.at("hardware_threads").get_to(machine.hardwareThreads);
     document.at("clock_ghz").get_to(machine.clockGhz);
+    machine.clocks = document.value("clocks", std::vector<ClockFacts>()); // older files have none
     document.at("features").get_to(machine.features);
     document.at("measured").get_to(machine.measured);
     for (auto &entry : document.at("arithmetic")) {

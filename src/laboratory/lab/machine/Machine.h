@@ -57,6 +57,8 @@ struct MachineCeilings {
   int hardwareThreads = 0; // number of hardware threads available to this process
   int64_t memoryBytes = 0; // size of the memory, rounded to 64 MiB, because the kernel reserves a varying part
   double clockGhz = 0;     // measured clock of one busy thread
+  /// Clocks of busy threads that compute with vectors, by width of the vectors.
+  std::vector<ClockFacts> clocks;
   std::vector<std::string> features; // relevant ISA features, by LLVM's names
   std::vector<ArithmeticCeiling> arithmetic;
   std::vector<MemoryLevel> levels; // levels of the memory system, innermost first, memory last

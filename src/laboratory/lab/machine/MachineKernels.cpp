@@ -1,6 +1,7 @@
 #include "lab/machine/MachineKernels.h"
 
 #include <cstring>
+#include <string_view>
 
 namespace lathe::lab {
 
@@ -263,6 +264,11 @@ void clockChain(int64_t operations) {
 }
 
 #endif
+
+int ArithmeticKernel::vectorBits() const {
+  std::string_view text = instruction;
+  return text.ends_with("zmm") ? 512 : text.ends_with("ymm") ? 256 : 128;
+}
 
 __attribute__((noinline)) static void readPlain(const void *from, size_t bytes) {
   auto *words = static_cast<const uint64_t *>(from);

@@ -20,6 +20,8 @@ struct ArithmeticKernel {
   const char *feature; // CPU feature that the loop needs, by LLVM's name; "": none
   double operationsPerIteration;
   void (*run)(int64_t iterations);
+
+  int vectorBits() const; // width of the registers in bits
 };
 
 /// All arithmetic loops for this architecture, for each type the fastest first. The last f32 loop needs no CPU

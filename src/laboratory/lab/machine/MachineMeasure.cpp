@@ -1,6 +1,7 @@
 // Measures the ceilings: every figure is the best of many short runs, so that other programs on the machine have little
 // influence.
 #include "lab/judging/FullSpeed.h"
+#include "lab/judging/Statistics.h"
 #include "lab/machine/Machine.h"
 #include "lab/machine/MachineKernels.h"
 #include "package/Package.h"
@@ -188,6 +189,25 @@ public:
     return double(chain) / seconds / 1e9;
   }
 
+  /// The clock of `threads` threads that compute with `load` all the time: the mean over the threads of the medians of
+  /// short chains between long pieces of the load. A core keeps its clock for longer than a chain lasts.
+  double clockGhz(const ArithmeticKernel &load, int threads) {
+    const int64_t chain = 40000, iterations = 40000;
+    std::vector<std::vector<double>> seconds(static_cast<size_t>(threads));
+    bestSeconds(threads, [&](int64_t repeats, int thread) {
+      for (int64_t i = 0; i < repeats; ++i) {
+        load.run(iterations);
+        Clock::time_point begin = Clock::now();
+        clockChain(chain);
+        seconds[size_t(thread)].push_back(secondsSince(begin));
+      }
+    });
+    double sum = 0;
+    for (std::vector<double> &times : seconds)
+      sum += double(chain) / median(times) / 1e9;
+    return sum / threads;
+  }
+
   double gflops(const ArithmeticKernel &kernel, int threads) {
     double seconds = bestSeconds(threads, [&](int64_t repeats, int) { kernel.run(repeats * 64); });
     return kernel.operationsPerIteration * 64 * threads / seconds / 1e9;
@@ -272,6 +292,31 @@ bool has(const MachineCeilings &machine, std::string_view feature) {
          std::find(machine.features.begin(), machine.features.end(), feature) != machine.features.end();
 }
 
+/// The loops under which clocks are measured: one for each width of vectors, the widest first.
+std::vector<const ArithmeticKernel *> clockKernels(const MachineCeilings &machine) {
+  std::vector<const ArithmeticKernel *> loads;
+  for (const ArithmeticKernel &kernel : arithmeticKernels())
+    if (kernel.type == ElementType::f32 && has(machine, kernel.feature))
+      loads.push_back(&kernel);
+  return loads;
+}
+
+std::vector<ClockFacts> clocksOf(const MachineCeilings &machine, Measurement &measurement,
+                                 const std::vector<int> &counts,
+                                 const std::function<void(std::string_view what)> &progress) {
+  std::vector<ClockFacts> clocks;
+  for (const ArithmeticKernel *kernel : clockKernels(machine)) {
+    ClockFacts clock{kernel->vectorBits(), std::vector<double>(size_t(counts.back()), 0.0)};
+    for (int count : counts) {
+      progress(kernel->instruction);
+      clock.ghz[size_t(count) - 1] = measurement.clockGhz(*kernel, count);
+    }
+    interpolate(counts, [&](int count) -> double & { return clock.ghz[size_t(count) - 1]; });
+    clocks.insert(clocks.begin(), std::move(clock));
+  }
+  return clocks;
+}
+
 std::string now() {
   std::time_t time = std::time(nullptr);
   std::tm parts{};
@@ -318,7 +363,7 @@ MachineCeilings measureMachine(const MeasureOptions &options) {
       streams = &candidate;
 
   auto counts = threadCounts(threads);
-  int total = int(counts.size() * (kernels.size() + machine.levels.size())), done = 0;
+  int total = int(counts.size() * (kernels.size() + machine.levels.size() + clockKernels(machine).size())), done = 0;
   auto progress = [&](std::string_view what) {
     if (options.progress)
       options.progress(what, done, total);
@@ -326,6 +371,7 @@ MachineCeilings measureMachine(const MeasureOptions &options) {
   };
   Measurement measurement(options, threads);
   machine.clockGhz = measurement.clockGhz();
+  machine.clocks = clocksOf(machine, measurement, counts, progress);
   for (auto *kernel : kernels) {
     ArithmeticCeiling ceiling{kernel->type, kernel->instruction, std::vector<double>(size_t(threads), 0.0)};
     for (int count : counts) {

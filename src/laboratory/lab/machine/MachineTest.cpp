@@ -29,6 +29,7 @@ static MachineCeilings example() {
   machine.levels = {{"L1", 32768, 1, {{300, 100, 200}, {600, 200, 400}}},
                     {"L3", 1 << 20, 2, {{60, 30, 40}, {90, 50, 70}}},
                     {"memory", 0, 1, {{12, 6, 8}, {20, 10, 16}}}};
+  machine.clocks = {{128, {3.125, 3}}, {256, {3, 2.75}}};
   machine.measured = "2024-01-01T00:00:00Z";
   return machine;
 }

@@ -29,13 +29,18 @@ Companion &OpsLab::State::companionOf(const OpsBeside &what) {
 }
 
 std::map<std::string, double> OpsPoint::figures() const {
+  std::map<std::string, double> figures;
+  if (predictedCycles > 0)
+    figures["predicted_cycles"] = predictedCycles;
   if (company.empty() || !timed())
-    return {};
+    return figures;
   double seconds = 0;
   for (const std::vector<double> &round : rounds)
     seconds += std::accumulate(round.begin(), round.end(), 0.0);
   auto runs = double(std::accumulate(besideRuns.begin(), besideRuns.end(), int64_t(0)));
-  return {{"companion_runs", runs}, {"companion_rate", runs / seconds}};
+  figures["companion_runs"] = runs;
+  figures["companion_rate"] = runs / seconds;
+  return figures;
 }
 
 std::vector<OpsPoint> pointsToMeasure(const std::vector<OpsColumn> &columns, const OpsSetting &setting) {

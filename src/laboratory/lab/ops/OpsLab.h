@@ -46,6 +46,7 @@ struct OpsPoint {
   std::string provider, variant, version;
   std::string schedule;          // schedule requested by the column (OpsColumn::schedule)
   std::string task, scheduleRun; // task and schedule of the prepared problem, if the provider reports them
+  double predictedCycles = 0;    // core cycles of one run that its cost model expects; 0: unknown
   PointStatus status = PointStatus::failed;
   std::string reason;         // reason for a status other than passed
   std::string implementation; // implementation that the provider chose; "": the problem was not prepared

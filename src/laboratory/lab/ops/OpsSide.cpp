@@ -174,6 +174,7 @@ void Side::answer(std::span<const OpsPoint> earlier) {
   if (!prepared->schedule.empty()) { // otherwise the requested one
     point.task = prepared->task;
     point.scheduleRun = prepared->schedule;
+    point.predictedCycles = prepared->predictedCycles;
   }
   point.prepareSeconds = prepared->seconds;
   if (!prepared->declined.empty()) {

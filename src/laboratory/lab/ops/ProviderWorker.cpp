@@ -175,6 +175,7 @@ Result<ProviderPreparation> ProviderWorker::prepare(const Problem &problem, cons
     result.seconds = answer.at("prepare_ns").get<double>() * 1e-9;
     result.task = answer.value("task", "");
     result.schedule = answer.value("schedule", "");
+    result.predictedCycles = answer.value("predicted_cycles", 0.0);
     return result;
   });
 }

@@ -44,6 +44,7 @@ struct ProviderPreparation {
   std::string implementation; // the provider's implementation that will run
   double seconds = 0;
   std::string task = {}, schedule = {}; // texts as in tuning records; "": the provider does not report them
+  double predictedCycles = 0;           // as in TaskSchedule
 };
 
 struct ProviderTimeouts {

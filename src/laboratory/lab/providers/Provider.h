@@ -23,6 +23,7 @@ using ProblemInputs = std::vector<Tensor>;
 /// Tuning task and schedule of the prepared problem, as in tuning records (codegen/Task.h).
 struct TaskSchedule {
   std::string task, schedule;
+  double predictedCycles = 0; // core cycles of one run that the cost model expects; 0: unknown
 };
 
 /// Thrown inside a provider if its library cannot compute the problem; `prepare` turns it into NotApplicable.

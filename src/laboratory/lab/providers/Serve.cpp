@@ -150,6 +150,8 @@ private:
     if (auto scheduled = provider.scheduled()) {
       answer["task"] = scheduled->task;
       answer["schedule"] = scheduled->schedule;
+      if (scheduled->predictedCycles > 0)
+        answer["predicted_cycles"] = scheduled->predictedCycles;
     }
     return answer;
   }

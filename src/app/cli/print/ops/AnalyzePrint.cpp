@@ -155,9 +155,11 @@ std::string summaryOf(const std::vector<report::Correlation> &correlations) {
   return text;
 }
 
-std::string summaryOf(const std::vector<report::Turning> &turnings) {
-  auto turning = std::count_if(turnings.begin(), turnings.end(), [](auto &t) { return t.fit && t.fit->breaks; });
-  return fmt::format("{} of {} turn", turning, counted(countOf(turnings.size()), "curve"));
+std::string summaryOf(const report::TurningPoints &points) {
+  auto turning = std::count_if(points.curves.begin(), points.curves.end(),
+                               [](auto &t) { return t.measured.fit && t.measured.fit->breaks; });
+  return fmt::format("{} of {} turn; the fastest changes {}", turning, counted(countOf(points.curves.size()), "curve"),
+                     counted(countOf(points.measured.size()), "time"));
 }
 
 std::string summaryOf(const std::vector<report::SlowDown> &slowDowns) {
@@ -177,6 +179,8 @@ template <class Item> json figuresJson(const std::vector<Item> &items) {
 json figuresJson(const report::Speedups &speedups) { return toJson(speedups); }
 
 json figuresJson(const report::ScheduleGains &gains) { return toJson(gains); }
+
+json figuresJson(const report::TurningPoints &points) { return toJson(points); }
 
 json figuresJson(const std::vector<report::Best> &best) {
   return {{"points", figuresJson<report::Best>(best)}, {"counts", figuresJson(report::countBest(best))}};

@@ -235,21 +235,43 @@ std::string textOf(const std::vector<report::Correlation> &correlations, const T
   return table.str(style);
 }
 
-std::string textOf(const std::vector<report::Turning> &turnings, const TableStyle &style) {
+/// Where a curve turns, or why it does not.
+std::string turnCell(const std::optional<report::Turn> &turn) {
+  if (!turn)
+    return "";
+  return !turn->fit ? "too few" : turn->fit->breaks ? fmt::format("{:.3g}", std::exp(turn->fit->at)) : "nowhere";
+}
+
+std::string threadsCell(const std::optional<report::Turn> &turn) {
+  return turn && turn->threads ? fmt::format("{:.0f}", *turn->threads) : "";
+}
+
+/// Between which points other columns become the fastest: measured and predicted beside each other.
+std::string crossingsText(const report::TurningPoints &points, const TableStyle &style) {
+  Table table({textColumn("along").shrink(12), numberColumn("from"), numberColumn("to"), textColumn("by"),
+               textColumn("fastest before").shrink(12), textColumn("fastest after").shrink(12),
+               textColumn("of").drop(1).shrink(20)});
+  for (auto [list, by] : {std::pair(&points.measured, "times"), std::pair(&points.predicted, "predictions")})
+    for (const report::Crossing &one : *list)
+      table.row({one.resource, fmt::format("{:g}", one.before), fmt::format("{:g}", one.after), by, one.from, one.to,
+                 one.rest});
+  return table.rowCount() ? "\nWhere another column becomes the fastest:\n" + table.str(style) : "";
+}
+
+std::string textOf(const report::TurningPoints &points, const TableStyle &style) {
   Table table({textColumn("along").shrink(12), numberColumn("points"), numberColumn("turns at"),
-               numberColumn("slope before"), numberColumn("after"), numberColumn("one line").drop(2),
-               numberColumn("< 10 % a thread beyond").drop(3), textColumn("of").drop(1).shrink(20)});
-  for (auto &turning : turnings) {
-    auto &fit = turning.fit;
+               numberColumn("predicted").key("predicted_turns_at"), numberColumn("slope before"), numberColumn("after"),
+               numberColumn("one line").drop(2), numberColumn("< 10 % a thread beyond").drop(3),
+               numberColumn("predicted").drop(4).key("predicted_beyond"), textColumn("of").drop(1).shrink(20)});
+  for (const report::Turning &turning : points.curves) {
+    const auto &fit = turning.measured.fit;
     bool turns = fit && fit->breaks;
-    table.row({turning.curve.resource, std::to_string(turning.curve.x.size()),
-               turns ? fmt::format("{:.3g}", std::exp(fit->at))
-               : fit ? "nowhere"
-                     : "too few",
-               turns ? number(fit->before) : "", turns ? number(fit->after) : "", fit ? number(fit->lineSlope) : "",
-               turning.threads ? fmt::format("{:.0f}", *turning.threads) : "", turning.curve.context});
+    table.row({turning.curve.resource, std::to_string(turning.curve.x.size()), turnCell(turning.measured),
+               turnCell(turning.predicted), turns ? number(fit->before) : "", turns ? number(fit->after) : "",
+               fit ? number(fit->lineSlope) : "", threadsCell(turning.measured), threadsCell(turning.predicted),
+               turning.curve.context});
   }
-  return table.str(style);
+  return table.str(style) + crossingsText(points, style);
 }
 
 /// A matrix for each column and setting: a line for each problem, and a column for each company, with a list of these.

@@ -102,6 +102,7 @@ struct LoneKernel::State {
     scratchStride = size_t(kernel->scratchBytes.constant() + 63) / 64 * 64;
     scratch = Tensor(ElementType::u8, {std::max<int64_t>(1, int64_t(scratchStride) * problem.threads)});
     implementation = scheduled.schedule = kernel->schedule.str();
+    scheduled.predictedCycles = (*task.facts())->predict(kernel->schedule).total();
     return true;
   }
 };
