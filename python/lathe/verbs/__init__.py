@@ -6,6 +6,7 @@ from lathe.verbs.bench import bench
 from lathe.verbs.check import check
 from lathe.verbs.compare import compare
 from lathe.verbs.compile import compile
+from lathe.verbs.corun import corun
 from lathe.verbs.diff_models import diff_models
 from lathe.verbs.evaluate import evaluate
 from lathe.verbs.export import export
@@ -23,5 +24,5 @@ from lathe.verbs.tune import tune
 from lathe.verbs.verify import verify
 from lathe.verbs.zoo import zoo
 
-__all__ = ["bench", "check", "compare", "compile", "diff_models", "evaluate", "export", "extract", "inspect", "machine", "ops", "profile",
+__all__ = ["bench", "check", "compare", "compile", "corun", "diff_models", "evaluate", "export", "extract", "inspect", "machine", "ops", "profile",
            "quantize", "records", "report", "run", "segments", "stage", "store", "sweep", "tune", "verify", "zoo"]
