@@ -6,6 +6,7 @@ from lathe.verbs.bench import bench
 from lathe.verbs.check import check
 from lathe.verbs.compare import compare
 from lathe.verbs.compile import compile
+from lathe.verbs.corun import corun
 from lathe.verbs.diff_models import diff_models
 from lathe.verbs.evaluate import evaluate
 from lathe.verbs.export import export

@@ -19,8 +19,8 @@ def list(*, store: Path | None = None, kind: str | None = None, tag: Texts | Non
     """List the experiments, the latest last.
 
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
-    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported; those of `sweep` are of kind
-        bench
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, corun, imported; those of `sweep` are
+        of kind bench
     tag: Take only experiments with all of these tags (`lathe store tag`)
     """
     return execute(list, locals())
@@ -44,8 +44,8 @@ def export(file: Path, *, format: Literal["jsonl", "csv", "benchmark-json"] | No
     samples: Write one row a sample, with --format csv
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     experiment: Take only these experiments, by id or its beginning
-    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported; those of `sweep` are of kind
-        bench
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, corun, imported; those of `sweep` are
+        of kind bench
     tag: Take only experiments with all of these tags (`lathe store tag`)
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner
@@ -104,8 +104,8 @@ def trend(name: Path | None = None, *, experiment: Texts | None = None, kind: st
     changed (docs/store.md). Without a name: one line a series.
 
     experiment: Take only these experiments, by id or its beginning
-    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported; those of `sweep` are of kind
-        bench
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, corun, imported; those of `sweep` are
+        of kind bench
     tag: Take only experiments with all of these tags (`lathe store tag`)
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner

@@ -90,6 +90,7 @@ TEST(Ratio, takesTurnsFromTheSettingsOfTheExperiment) {
   EXPECT_FALSE(tookTurns(ofKind(ExperimentKind::bench)));
   EXPECT_TRUE(tookTurns(ofKind(ExperimentKind::segments, six)));
   EXPECT_TRUE(tookTurns(ofKind(ExperimentKind::compare)));
+  EXPECT_TRUE(tookTurns(ofKind(ExperimentKind::corun)));
   EXPECT_TRUE(tookTurns(ofKind(ExperimentKind::ops)));                      // a document without this setting
   EXPECT_FALSE(tookTurns(ofKind(ExperimentKind::bench, nlohmann::json()))); // from a damaged store
   for (ExperimentKind kind : {ExperimentKind::profile, ExperimentKind::evaluate, ExperimentKind::imported})

@@ -24,6 +24,7 @@ bool tookTurns(const store::Experiment &experiment) {
   case ExperimentKind::ops:
   case ExperimentKind::compare:
   case ExperimentKind::segments:
+  case ExperimentKind::corun:
     return true;
   case ExperimentKind::bench:
     return experiment.settings.is_object() && experiment.settings.contains("starts");

@@ -14,8 +14,8 @@ namespace lathe::store {
 using nlohmann::json;
 
 // Enumerations and their names, in the order of the enumerators.
-static constexpr std::array<std::string_view, 9> kinds = {"ops",  "bench",    "compare",  "profile", "segments",
-                                                          "tune", "evaluate", "quantize", "imported"};
+static constexpr std::array<std::string_view, 10> kinds = {"ops",  "bench",    "compare",  "profile", "segments",
+                                                           "tune", "evaluate", "quantize", "corun",   "imported"};
 static constexpr std::array<std::string_view, 9> statuses = {"passed",        "failed",          "mistrusted",
                                                              "unimplemented", "same_as",         "crashed",
                                                              "timed_out",     "memory_exceeded", "not_verified"};

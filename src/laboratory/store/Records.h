@@ -52,6 +52,7 @@ enum class ExperimentKind {
   tune,
   evaluate,
   quantize,
+  corun,
   imported // measured by another program; read from that program's file (lab/foreign/Foreign.h)
 };
 std::string_view name(ExperimentKind kind);

@@ -45,9 +45,9 @@ struct alignas(64) ThreadPool::Worker {
   uint32_t lastLate = 0;
 };
 
-ThreadPool::ThreadPool(int slots, std::span<const int> cpus)
+ThreadPool::ThreadPool(int slots, std::span<const int> cpus, bool sharesCpus)
     : usedBy(static_cast<size_t>(std::max(slots, 1))), forks(forksSoFar()),
-      everyone(ofAll, 0, slots <= availableCpus()) {
+      everyone(ofAll, 0, !sharesCpus && slots <= availableCpus()) {
   require(slots >= 1 && slots <= 1024, "{} threads requested, expected 1 to 1024", slots);
   require(cpus.empty() || cpus.size() == static_cast<size_t>(slots), "{} CPUs for {} slots, expected as many",
           cpus.size(), slots);

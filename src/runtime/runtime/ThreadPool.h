@@ -1,8 +1,8 @@
 // A thread pool with stable slots (one per thread) and a static split: a slot always gets the same share of a count.
 //
 // The caller is slot 0. Workers spin for a short time after each job and then sleep, so a run of
-// many small kernels makes no system calls and an idle pool uses no CPU. With more slots than CPUs
-// no worker spins. If a worker has not started its share when the caller has finished its own, the
+// many small kernels makes no system calls and an idle pool uses no CPU. With more slots than CPUs, or if other
+// threads compute on the same CPUs, no worker spins. If a worker has not started its share when the caller has finished its own, the
 // caller computes that share, too; results do not depend on it. A worker that repeatedly comes late
 // although it is awake probably waits for the CPU of the caller and is moved to another CPU.
 //
@@ -59,7 +59,7 @@ public:
     Counters *counters;
     std::vector<Worker *> workers; // workers of the slots 1, 2, ... of the team
     int firstSlot;
-    bool spin; // true if there are enough CPUs for all slots of the pool: workers then spin before they sleep
+    bool spin; // true if every slot of the pool has a CPU for itself: workers then spin before they sleep
 
     // Splits [first, first + count). The other functions are its steps, for a job of `used` slots.
     void run(int64_t first, int64_t count, Body body, void *context) const;
@@ -117,9 +117,10 @@ public:
   };
 
   /// Starts a pool; the calling thread of a job is one of its slots. `cpus`: the CPU to which the thread of each slot
-  /// is bound, except that of a team's caller; empty: none is bound. Throws Error for more than 1024 slots, another
-  /// number of CPUs, and a CPU that the process may not use.
-  explicit ThreadPool(int slots, std::span<const int> cpus = {});
+  /// is bound, except that of a team's caller; empty: none is bound. `sharesCpus`: other threads compute on the same
+  /// CPUs at the same time, so that no worker spins. Throws Error for more than 1024 slots, another number of CPUs, and a
+  /// CPU that the process may not use.
+  explicit ThreadPool(int slots, std::span<const int> cpus = {}, bool sharesCpus = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;

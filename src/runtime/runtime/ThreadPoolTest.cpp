@@ -309,6 +309,18 @@ TEST(ThreadPoolTest, teamsThatDoNotFitAreRefused) {
   EXPECT_THROW(ThreadPool::Teams(pool, following({2, 0})), Error);
 }
 
+TEST(ThreadPoolTest, spinsOnlyWhereEverySlotHasACpu) {
+  auto spins = [](int slots, bool sharesCpus) {
+    ThreadPool pool(slots, {}, sharesCpus);
+    return ThreadPool::Teams(pool, following(std::vector<int>(size_t(slots), 1))).spins();
+  };
+  int cpus = availableCpus();
+  EXPECT_TRUE(spins(cpus, false));
+  EXPECT_FALSE(spins(cpus + 1, false));
+  EXPECT_FALSE(spins(1, true));
+  EXPECT_FALSE(spins(cpus, true));
+}
+
 TEST(ThreadPoolTest, absurdCountsAreRefused) {
   EXPECT_THROW(ThreadPool(0), Error);
   EXPECT_THROW(ThreadPool(1000000), Error);

@@ -39,6 +39,8 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "-
        "export": ["--output", "--quiet"], "stage": ["--output", "--flat", "--quiet"], "extract": ["--from", "--to", "--node", "--output", "--inputs", "--quiet"],
        "segments": ["--with", "--checkpoints", "--at", "--list", "--repeat", "--max-seconds", "--quiet", *RECORD],
        "compare": ["--with", "--tflite-library", "--adapt-layouts", "--check-only", "--max-seconds", "--starts", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
+       "corun": ["--policy", "--payoff", "--weights", "--batch", "--instances", "--margin", "--max-measurements", "--fresh", "--processes", "--window", "--least-runs", "--starts", "--max-seconds", "--seed", "--check-constants",
+                 "--quiet", *RECORD, *RESOURCES],
        "tune": ["--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--tasks", "--list-tasks", "--evaluate-model", "--train-model", "--start-model", "--export-space", "--points", "--problem", "--suite", "--problems",
                 "--all", "--max-seconds", "--again", "--via", "--via-directory", "--compare", "--output", "--quiet", *RECORD],
        "quantize": ["--output", "--calibration", "--samples", "--calibrate-method", "--percentile", "--activation-type", "--activation-symmetric",

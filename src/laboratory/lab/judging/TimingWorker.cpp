@@ -1,6 +1,7 @@
 #include "lab/judging/TimingWorker.h"
 
 #include <algorithm>
+#include <sys/wait.h>
 
 namespace lathe::lab {
 
@@ -79,6 +80,11 @@ Result<Timing> TimingWorker::timeWith(const json &fields, int warmup, int repeti
   if (std::any_of(samples.begin(), samples.end(), [](double sample) { return !(sample > 0); }))
     return garbage("a sample is not positive");
   return timing;
+}
+
+bool TimingWorker::hasEnded() const {
+  siginfo_t found{};
+  return ::waitid(P_PID, id_t(worker.id()), &found, WEXITED | WNOHANG | WNOWAIT) != 0 || found.si_pid != 0;
 }
 
 void TimingWorker::quit() {

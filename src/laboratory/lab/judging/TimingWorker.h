@@ -29,6 +29,8 @@ public:
   process::Result<Timing> time(int warmup, int repetitions) { return timeWith({}, warmup, repetitions); }
 
   bool alive() const { return worker.alive(); }
+  /// True if the process has ended, also if no request has noticed it yet.
+  bool hasEnded() const;
   /// Stops the worker process until resume(). A worker that cannot be stopped is killed; the next request reports it.
   void pause() { (void)worker.pause(); }
   void resume() { worker.resume(); }

@@ -19,22 +19,24 @@ std::vector<LogicalCpu> coresFirst(const std::vector<LogicalCpu> &cpus) {
   return first;
 }
 
+/// The index in `places` of the place that a CPU shares with the closest of `with`.
+size_t placeNumber(const LogicalCpu &cpu, const std::vector<LogicalCpu> &with) {
+  auto shares = [&](auto LogicalCpu::*hardware) {
+    return std::any_of(with.begin(), with.end(), [&](const LogicalCpu &one) { return one.*hardware == cpu.*hardware; });
+  };
+  return shares(&LogicalCpu::siblings)                              ? 0
+         : !cpu.cacheCpus.empty() && shares(&LogicalCpu::cacheCpus) ? 1
+         : shares(&LogicalCpu::package)                             ? 2
+                                                                    : 3;
+}
+
 /// The CPUs that share `place`, and nothing closer, with the CPUs of `with`.
 std::vector<LogicalCpu> candidates(const std::vector<LogicalCpu> &cpus, const std::vector<LogicalCpu> &with,
                                    std::string_view place) {
-  auto shares = [&](const LogicalCpu &cpu, auto LogicalCpu::*hardware) {
-    return std::any_of(with.begin(), with.end(), [&](const LogicalCpu &one) { return one.*hardware == cpu.*hardware; });
-  };
-  auto placeOf = [&](const LogicalCpu &cpu) {
-    return shares(cpu, &LogicalCpu::siblings)                              ? places[0]
-           : !cpu.cacheCpus.empty() && shares(cpu, &LogicalCpu::cacheCpus) ? places[1]
-           : shares(cpu, &LogicalCpu::package)                             ? places[2]
-                                                                           : places[3];
-  };
   std::vector<LogicalCpu> found;
   for (const LogicalCpu &cpu : coresFirst(cpus))
     if (std::none_of(with.begin(), with.end(), [&](const LogicalCpu &one) { return one.number == cpu.number; }) &&
-        placeOf(cpu) == place)
+        places[placeNumber(cpu, with)] == place)
       found.push_back(cpu);
   return found;
 }
@@ -42,6 +44,21 @@ std::vector<LogicalCpu> candidates(const std::vector<LogicalCpu> &cpus, const st
 } // namespace
 
 std::span<const std::string_view> placeNames() { return places; }
+
+std::string closestPlace(const Topology &machine, const NumberList &some, const NumberList &others) {
+  auto found = [&](const NumberList &numbers) {
+    std::vector<LogicalCpu> cpus;
+    for (int number : numbers)
+      if (const LogicalCpu *cpu = machine.find(number))
+        cpus.push_back(*cpu);
+    return cpus;
+  };
+  std::vector<LogicalCpu> with = found(others);
+  size_t closest = places.size() - 1;
+  for (const LogicalCpu &cpu : found(some))
+    closest = std::min(closest, placeNumber(cpu, with));
+  return std::string(places[closest]);
+}
 
 Outcome<CpusOfBoth> cpusOfBoth(const Topology &machine, int measuredThreads, int besideThreads,
                                const std::string &place) {

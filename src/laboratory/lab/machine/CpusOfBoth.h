@@ -14,6 +14,9 @@ namespace lathe::lab {
 /// at one last-level cache), "socket" (another last-level cache), "machine" (another socket).
 std::span<const std::string_view> placeNames();
 
+/// The place that the closest two CPUs of `some` and `others` share. A CPU that both have counts as one core.
+std::string closestPlace(const Topology &machine, const NumberList &some, const NumberList &others);
+
 struct CpusOfBoth {
   NumberList measured, beside; // numbers of CPUs
   std::string place;           // one of placeNames

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace lathe::lab {
@@ -229,11 +228,6 @@ Result<std::map<std::string, Tensor>> ProviderWorker::tensorsOf(const json &outp
     return garbage(fmt::format("answer to '{}': {}", request, exception.what()));
   }
   return tensors;
-}
-
-bool ProviderWorker::hasEnded() const {
-  siginfo_t found{};
-  return ::waitid(P_PID, id_t(worker.id()), &found, WEXITED | WNOHANG | WNOWAIT) != 0 || found.si_pid != 0;
 }
 
 std::optional<process::Failure> ProviderWorker::accompany(const std::string &runs, const std::string &directory) {

@@ -90,8 +90,6 @@ public:
   /// `runs`. It answers nothing until the memory asks it to stop. It then writes the results of its last run below
   /// `directory`.
   std::optional<process::Failure> accompany(const std::string &runs, const std::string &directory);
-  /// True if the process has ended, also if no request has noticed it yet.
-  bool hasEnded() const;
   /// Returns the results of the last run of a provider that was asked to stop.
   process::Result<std::map<std::string, Tensor>> endOfCompany();
 

@@ -4,32 +4,31 @@
 // measured provider reads the number before and after each timed run.
 #pragma once
 
+#include "process/SharedMemory.h"
+
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 namespace lathe::lab {
 
 class SharedRuns {
 public:
-  /// Makes new shared memory, which exists as long as this process or a process that has opened it. Throws Error.
-  SharedRuns();
-  /// Opens the memory of another process by its path. Throws Error with the path.
-  explicit SharedRuns(const std::string &path);
-  ~SharedRuns();
-  SharedRuns(const SharedRuns &) = delete;
-  SharedRuns &operator=(const SharedRuns &) = delete;
+  /// Makes new memory, or opens the memory of another process by its path (process/SharedMemory.h). Throws Error.
+  SharedRuns() : memory(sizeof(Layout)) {}
+  explicit SharedRuns(const std::string &path) : memory(path, sizeof(Layout)) {}
 
-  /// Path with which processes of the same user open the memory; "" for opened memory.
-  const std::string &path() const { return place; }
+  const std::string &path() const { return memory.path(); }
 
-  uint64_t runs() const { return shared->runs.load(std::memory_order_acquire); }
-  void add() { shared->runs.fetch_add(1, std::memory_order_release); }
-  bool mustStop() const { return shared->stop.load(std::memory_order_relaxed) != 0; }
-  void stop() { shared->stop.store(1, std::memory_order_relaxed); }
+  uint64_t runs() const { return shared()->runs.load(std::memory_order_acquire); }
+  void add() { shared()->runs.fetch_add(1, std::memory_order_release); }
+  bool mustStop() const { return shared()->stop.load(std::memory_order_relaxed) != 0; }
+  void stop() { shared()->stop.store(1, std::memory_order_relaxed); }
   /// Sets the number of runs to 0 and takes the request to stop back. No companion may run.
-  void reset();
+  void reset() {
+    shared()->runs.store(0);
+    shared()->stop.store(0);
+  }
 
 private:
   /// The layout of the memory: part of the protocol. Both numbers have a cache line of their own.
@@ -39,11 +38,9 @@ private:
   };
   static_assert(sizeof(Layout) == 128 && std::atomic<uint64_t>::is_always_lock_free);
 
-  void map(int descriptor);
+  Layout *shared() const { return static_cast<Layout *>(memory.data()); }
 
-  int descriptor = -1; // of new memory
-  Layout *shared = nullptr;
-  std::string place;
+  process::SharedMemory memory;
 };
 
 } // namespace lathe::lab

@@ -1,4 +1,5 @@
 // Runs Lathe's packages as a runner (docs/runner-protocol.md), with the runtime only and no compiler.
+#include "Corun.h"
 #include "lab/runners/ServeRunner.h"
 #include "runtime/Context.h"
 #include "runtime/References.h"
@@ -78,11 +79,16 @@ private:
 
 int main(int argc, char **argv) {
   std::string name = "lathe";
+  if (argc == 2 && std::string_view(argv[1]) == "--corun") {
+    runtime::registerReferences();
+    return serveCorun();
+  }
   if (argc == 3 && std::string_view(argv[1]) == "--name")
     name = argv[2];
   else if (argc != 1) {
-    std::cerr
-        << "usage: lathe-runner [--name NAME]\nAnswers the requests of docs/runner-protocol.md on standard input.\n";
+    std::cerr << "usage: lathe-runner [--name NAME]\nAnswers the requests of docs/runner-protocol.md on standard "
+                 "input, or with "
+                 "--corun those of `lathe corun`.\n";
     return 2;
   }
   runtime::registerReferences();

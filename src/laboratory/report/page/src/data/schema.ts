@@ -56,7 +56,7 @@ export interface Platform extends Labels {
 
 export interface Experiment extends Labels {
   uuid: string;
-  kind: string; // "ops", "bench", "compare", "profile", "segments", "tune", "evaluate", "quantize", "imported"
+  kind: string; // "ops", "bench", "compare", "profile", "segments", "tune", "evaluate", "quantize", "corun", "imported"
   command: string;
   version: string;
   build: string;

@@ -1,0 +1,191 @@
+#include "lab/corun/Corun.h"
+
+#include "lab/corun/OutputsHash.h"
+#include "process/TemporaryDirectory.h"
+#include "runtime/Context.h"
+#include "runtime/NpyTensor.h"
+#include "runtime/testing/TestPlan.h"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <sched.h>
+#include <thread>
+#include <unistd.h>
+
+namespace lathe::lab {
+namespace {
+
+using testing::HasSubstr;
+
+int firstCpu() {
+  cpu_set_t allowed;
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &allowed))
+    ++cpu;
+  return cpu;
+}
+
+class CorunTest : public testing::Test {
+protected:
+  process::TemporaryDirectory folder{"corun-test"};
+
+  /// A member that computes x / 2 of four elements, by `instances` contexts on one CPU.
+  CorunMember half(const std::string &name, size_t instances = 1) const {
+    runtime::testing::TestPlan plan;
+    uint32_t x = plan.input("x", {"4"});
+    plan.half(x, plan.output("y", {"4"}), "4");
+    CorunMember member;
+    member.name = name;
+    member.package = (folder.path / (name + ".lathe")).string();
+    std::vector<char> bytes = plan.bytes();
+    std::ofstream(member.package, std::ios::binary).write(bytes.data(), std::streamsize(bytes.size()));
+    Tensor input = Tensor::of<float>({4}, {1, 2, 3, 5});
+    member.inputs["x"] = (folder.path / "x.npy").string();
+    writeNpy(member.inputs["x"], npyView(input));
+    runtime::Context context(runtime::Model::load(member.package));
+    context.setInput(0, input);
+    context.run();
+    member.outputs = outputsHash(context);
+    member.instances.assign(instances, {firstCpu()});
+    return member;
+  }
+
+  /// Few and short windows.
+  static CorunOptions brief() {
+    CorunOptions options;
+    options.minStarts = options.maxStarts = 3;
+    options.minRounds = options.maxRounds = 9;
+    options.roundSeconds = 0.002;
+    options.maxSeconds = 5;
+    return options;
+  }
+
+  static std::string errorOf(const std::vector<CorunMember> &members) {
+    try {
+      corun(members, brief());
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(CorunTest, countsRunsAloneAndTogether) {
+  for (bool processEach : {false, true}) {
+    CorunOptions options = brief();
+    options.processEach = processEach;
+    size_t reports = 0;
+    options.afterStart = [&](const CorunResult &soFar) { EXPECT_EQ(soFar.starts.size(), ++reports); };
+    CorunResult result = corun({half("a"), half("b", 2)}, options);
+    EXPECT_EQ(result.starts, (std::vector<size_t>{3, 3, 3}));
+    EXPECT_EQ(reports, 3u);
+    ASSERT_EQ(result.members.size(), 2u);
+    for (const CorunResult::Member &member : result.members) {
+      EXPECT_EQ(member.wrong, "");
+      EXPECT_EQ(member.mistrust, "");
+      EXPECT_TRUE(member.slowDown.has_value());
+      for (const CorunRuns *runs : {&member.alone, &member.together}) {
+        EXPECT_EQ(runs->rounds.size(), 9u);
+        EXPECT_GE(runs->seconds, 9 * options.roundSeconds);
+        EXPECT_GT(runs->time.median, 0);
+        EXPECT_GE(runs->share, double(runs->runs())); // with the parts at the ends
+        for (size_t i = 0; i < 9; ++i) {
+          EXPECT_GT(runs->counts[i], 0u);
+          EXPECT_LE(runs->rounds[i].size(), std::min<size_t>(runs->counts[i], 400));
+          EXPECT_GE(runs->rounds[i].size(), std::min<size_t>(runs->counts[i], 200));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CorunTest, mistrustsTooFewRuns) {
+  CorunOptions options = brief();
+  options.alone = false;
+  options.leastRuns = 100000000;
+  options.minStarts = options.maxStarts = 1;
+  options.minRounds = options.maxRounds = 3;
+  std::vector<CorunMember> members{half("a"), half("b")};
+  CorunResult result = corun(members, options);
+  EXPECT_THAT(result.members[0].mistrust, HasSubstr("expected at least 100000000"));
+  EXPECT_FALSE(result.members[0].slowDown.has_value());
+  EXPECT_TRUE(result.members[0].alone.rounds.empty());
+}
+
+TEST_F(CorunTest, referencesTakeTurns) {
+  for (bool processEach : {false, true}) {
+    CorunOptions options = brief();
+    options.processEach = processEach;
+    options.alone = false;
+    options.references = {half("c"), half("d", 3)};
+    CorunResult result = corun({half("a"), half("b")}, options);
+    ASSERT_EQ(result.members.size(), 2u);
+    ASSERT_EQ(result.references.size(), 2u);
+    for (const CorunRuns &runs : result.references) {
+      EXPECT_EQ(runs.rounds.size(), result.members[0].together.rounds.size());
+      EXPECT_GT(runs.perSecond(), 0);
+    }
+  }
+}
+
+TEST_F(CorunTest, refusesWrongOutputsAndFiles) {
+  CorunMember right = half("right"), wrong = half("wrong"), missing = half("missing");
+  wrong.outputs = "0123";
+  EXPECT_THAT(errorOf({right, wrong}),
+              HasSubstr("wrong.lathe: its outputs on " + std::to_string(firstCpu()) + " have the hash"));
+  missing.inputs = {{"z", right.inputs["x"]}};
+  EXPECT_THAT(errorOf({missing, right}), HasSubstr("missing.lathe: no input 'z'"));
+  missing.package += "x";
+  EXPECT_THAT(errorOf({missing, right}), HasSubstr("missing.lathex: cannot copy"));
+}
+
+/// The other model's process, which would go on for an hour, is ended, too.
+TEST_F(CorunTest, aProcessThatEndsIsAnError) {
+  CorunOptions options = brief();
+  options.processEach = true;
+  options.roundSeconds = 3600;
+  options.maxSeconds = 1e6;
+  std::vector<CorunMember> members{half("a"), half("b")};
+  std::atomic<bool> killed{false};
+  std::string children = "/proc/self/task/" + std::to_string(gettid()) + "/children";
+  std::thread killer([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(2)); // usually within the first long window
+    while (!killed) {
+      std::ifstream list(children);
+      pid_t first = 0, second = 0;
+      list >> first >> second;
+      if (second)
+        killed = kill(second, SIGKILL) == 0;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  std::string said;
+  try {
+    corun(members, options);
+  } catch (const Error &error) {
+    said = error.what();
+  }
+  killer.join();
+  EXPECT_THAT(said, HasSubstr("was ended by signal 9"));
+}
+
+TEST_F(CorunTest, knowsWhetherCpusAreShared) {
+  CorunMember a, b;
+  a.instances = {{0}, {1}};
+  b.instances = {{2, 3}};
+  EXPECT_FALSE(shareCpus({a, b}));
+  EXPECT_EQ(a.cpus(), (NumberList{0, 1}));
+  b.instances = {{1, 2}};
+  EXPECT_TRUE(shareCpus({a, b}));
+  a.instances = {{0}, {0}};
+  EXPECT_TRUE(shareCpus({a}));
+}
+
+} // namespace
+} // namespace lathe::lab
