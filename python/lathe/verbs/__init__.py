@@ -25,5 +25,5 @@ from lathe.verbs.tune import tune
 from lathe.verbs.verify import verify
 from lathe.verbs.zoo import zoo
 
-__all__ = ["bench", "check", "compare", "compile", "diff_models", "evaluate", "export", "extract", "inspect", "machine", "ops", "predict", "profile",
-           "quantize", "records", "report", "run", "segments", "stage", "store", "sweep", "tune", "verify", "zoo"]
+__all__ = ["bench", "check", "compare", "compile", "corun", "diff_models", "evaluate", "export", "extract", "inspect", "machine", "ops", "predict",
+           "profile", "quantize", "records", "report", "run", "segments", "stage", "store", "sweep", "tune", "verify", "zoo"]
