@@ -85,7 +85,7 @@ class Dynamic(Cli):
         store = ["--store", self.path("curve.db")]
         self.lathe("bench", self.model, "--batch", "1,2,4,8,16", "--repetitions", "5", *store)
         found = self.figures("ops", "analyze", *store, "--what", "turning")
-        curves = [curve for curve in found["turning"] if "N" in curve["resource"] or "[0]" in curve["resource"]]
+        curves = [curve for curve in found["turning"]["curves"] if "N" in curve["resource"] or "[0]" in curve["resource"]]
         self.assertEqual(len(curves), 1, json.dumps(found["turning"]))
 
     def test_compare_at_several_sizes(self):

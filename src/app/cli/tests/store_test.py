@@ -25,7 +25,7 @@ class Store(Cli):
 
     def test_the_help_of_the_group_names_the_verbs_that_measure(self):
         summary = " ".join(self.lathe("store", "--help").stdout.split("\n\n")[0].split())
-        self.assertEqual(summary, "Manage the measurements that `ops`, `bench`, `compare`, `profile`, `segments`, `tune`, `evaluate`, `quantize` and `sweep` "
+        self.assertEqual(summary, "Manage the measurements that `ops`, `bench`, `compare`, `profile`, `segments`, `tune`, `evaluate`, `quantize`, `corun` and `sweep` "
                                   "keep (docs/store.md).")
 
     def test_files_of_one_name_are_told_apart(self):
