@@ -166,7 +166,7 @@ double rowCycles(const KernelFacts &facts, const ConvGeometry &conv, int64_t lan
 
 Block bestBlock(const KernelFacts &facts, const ConvGeometry &conv, int64_t lanes, bool prefetch) {
   const Target &target = facts.target;
-  const Caches caches = cachesOf(target, facts.threads);
+  const Caches caches = cachesOf(target, 1); // as measured: blocks hardly depend on memory that threads share
   ContractionFormat format = formatOf(facts, conv);
   int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
   // Tiles that step over the ends of strided rows each have code of their own.
@@ -252,7 +252,7 @@ namespace {
 class DirectRule {
 public:
   DirectRule(const KernelFacts &facts, const ConvGeometry &conv, const RowsBefore *before)
-      : target(facts.target), conv(conv), before(before), caches(cachesOf(target, facts.threads)),
+      : target(facts.target), conv(conv), before(before), caches(cachesOf(target, 1)),
         lanes(target.lanes(std::max(32u, bitWidth(conv.type)))), threads(facts.threads), format(formatOf(facts, conv)),
         prefetch(weightsFromMemory(conv)), block(bestBlock(facts, conv, lanes, prefetch)),
         rows(conv.outPixels() / block.width), tiles((conv.outChannels + block.oc * lanes - 1) / (block.oc * lanes)),
