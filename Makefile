@@ -46,6 +46,7 @@ test-all: build setup-bench ## every test, the slow ones too (with PyTorch's net
 # The rooms that read what others wrote; package/ is tested by runtime/LoaderTest. Those that include MLIR's headers are
 # left out, but for import/.
 SANITIZED := support runtime process store import serve
+sanitize: export UBSAN_OPTIONS := halt_on_error=1:print_stacktrace=1
 sanitize: ## ASan and UBSan over what reads files, pipes, packages and requests, and over packages of random programs (build/asan, build/release)
 	@$(MAKE) --no-print-directory configure PRESET=asan
 	@ninja -C build/asan -j $(JOBS) $(SANITIZED:%=tests-%)

@@ -90,7 +90,8 @@ ThreadPool::Team ThreadPool::team(const Slots &slots) {
   require(slots.first >= 0 && slots.count >= 1 && slots.count <= this->slots() - slots.first,
           "{} slots from slot {} on of a pool of {}", slots.count, slots.first, this->slots());
   Team made(slots.first ? workers[static_cast<size_t>(slots.first) - 1]->led : ofAll, slots.first, everyone.spin);
-  made.workers.assign(everyone.workers.begin() + slots.first, everyone.workers.begin() + slots.first + slots.count - 1);
+  const auto first = everyone.workers.begin() + slots.first;
+  made.workers.assign(first, first + (slots.count - 1));
   return made;
 }
 
