@@ -105,6 +105,7 @@ class Simulation:
         for number in range(len(queue)):
             heapq.heappush(begins, (self.join(len(queue)), number))
         waiting = set()
+        beside = {number for stream in streams for number, _, _ in stream}
         while begins or active or waiting:
             demand = sum(share[1] for share in active)
             speed = min(1.0, rate / demand) if demand > 0 else 1.0
@@ -128,7 +129,6 @@ class Simulation:
                 if not queue[stream]:
                     continue
                 number, item, slots = queue[stream][0]
-                beside = {other for list_ in streams for other, _, _ in list_}
                 if any(before in beside and before not in done for before in item.needs):
                     waiting.add(stream)
                     continue

@@ -54,8 +54,8 @@ struct MachineFacts {
   int threadsPerCore = 1;            // number of logical CPUs of one core
   std::vector<CacheFacts> caches;    // data and unified caches, innermost first; at least one
   double memoryBytesPerCycle = 0;    // rate at which one core reads memory, in bytes per core cycle
-  double sharedMemoryBytesPerCycle =
-      0;                   // rate at which all cores together read memory, in bytes per core cycle; 0: unknown
+  /// Rate at which all cores together read memory, in bytes per core cycle; 0: unknown.
+  double sharedMemoryBytesPerCycle = 0;
   int fmaPerCycle = 2;     // number of multiply-adds of the widest fp32 vectors that start per cycle
   double bf16PerCycle = 0; // number of products of bf16 pairs (vdpbf16ps) that start per cycle; 0: not supported
   int fmaLatency = 4;      // latency of a multiply-add in cycles

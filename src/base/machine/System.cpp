@@ -224,7 +224,7 @@ MeasuredRates readMeasuredRates(const std::string &path) {
     if (document.is_object() && document.contains("rates")) {
       document["rates"].at("identity").get_to(rates.identity);
       document["rates"].at("read_bytes_per_cycle").get_to(rates.readBytesPerCycle);
-      document["rates"].at("shared_memory_read_bytes_per_cycle").get_to(rates.sharedMemoryBytesPerCycle);
+      rates.sharedMemoryBytesPerCycle = document["rates"].value("shared_memory_read_bytes_per_cycle", 0.0);
       rates.clocks = document["rates"].value("clock_ghz", std::vector<ClockFacts>());
     }
   } catch (const std::exception &) { // altered by hand, or from another version: not measured
@@ -291,7 +291,8 @@ MachineFacts nativeMachine(const std::string &cpu, const SystemFacts &system, co
   if (measured.sharedMemoryBytesPerCycle > 0)
     take(measured.sharedMemoryBytesPerCycle, machine.sharedMemoryBytesPerCycle, machine.sharedMemoryFrom);
   machine.clocks = measured.clocks;
-  machine.clocksFrom = FactSource::measured;
+  if (!machine.clocks.empty())
+    machine.clocksFrom = FactSource::measured;
   return machine;
 }
 

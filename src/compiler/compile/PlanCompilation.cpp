@@ -23,9 +23,9 @@ uint64_t constantBytesOf(mlir::ModuleOp module) {
 }
 
 /// The costs that predictions use, for decisions of the runtime when extents are bound.
-std::unique_ptr<plan::ImageCostsT> imageCosts(const Target &target, int threads) {
+std::unique_ptr<plan::ImageCostsT> imageCosts(const Target &target) {
   auto costs = std::make_unique<plan::ImageCostsT>();
-  MemoryLevels levels = target.machine.memoryLevels(threads);
+  MemoryLevels levels = target.machine.memoryLevels(1); // a run may have any number of threads
   for (size_t i = 0; i < levels.size(); ++i) {
     costs->levels.push_back(std::make_unique<plan::MemoryLevelT>());
     costs->levels.back()->bytes = levels[i].bytes;
@@ -144,7 +144,7 @@ void PlanCompilation::formKernels() {
 void PlanCompilation::buildPlan() {
   BuiltPlan built = lathe::buildPlan(module, parts.library, parts.constants);
   addRules(*built.plan, rules);
-  built.plan->image_costs = imageCosts(parts.target, parts.options.threads);
+  built.plan->image_costs = imageCosts(parts.target);
   built.plan->measured_choices = static_cast<uint32_t>(parts.report.measuredChoices);
   parts.report.kernels = static_cast<int>(built.plan->kernels.size());
   parts.report.distinctKernels = static_cast<int>(parts.library.size());

@@ -132,9 +132,13 @@ StreamsReport placeStreams(plan::PlanT &plan, const GivenStreams &given, const S
       items.push_back({std::move(needs), {}, 0});
     for (size_t i = 0; i < items.size(); ++i) {
       std::vector<double> &list = items[i].costs;
-      for (int count = 1; count <= threads; ++count)
-        list.push_back(isPredicted(count, threads) ? cycles(i, count).total : list.back());
-      items[i].memory = cycles(i, threads).memory;
+      KernelCycles known;
+      for (int count = 1; count <= threads; ++count) {
+        if (isPredicted(count, threads))
+          known = cycles(i, count);
+        list.push_back(known.total);
+      }
+      items[i].memory = known.memory; // of all slots
       if (std::find(list.begin(), list.end(), 0) != list.end())
         list.assign(option.teams ? slots : 0, 1.0);
     }

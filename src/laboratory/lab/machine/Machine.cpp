@@ -100,10 +100,9 @@ MeasuredRates ratesOf(const MachineCeilings &machine) {
     rates.readBytesPerCycle.push_back(
         machine.clockGhz > 0 ? MachineCeilings::bandwidth(level, 1).read / machine.clockGhz : 0);
   // Fewer threads than cores may not reach what memory can deliver.
-  const std::vector<Bandwidth> memory =
-      machine.levels.empty() ? std::vector<Bandwidth>() : machine.levels.back().bandwidth;
-  if (machine.clockGhz > 0 && machine.cores > 0 && memory.size() >= size_t(machine.cores))
-    for (const Bandwidth &ofThreads : memory)
+  if (machine.clockGhz > 0 && machine.cores > 0 && !machine.levels.empty() &&
+      machine.levels.back().bandwidth.size() >= size_t(machine.cores))
+    for (const Bandwidth &ofThreads : machine.levels.back().bandwidth)
       rates.sharedMemoryBytesPerCycle = std::max(rates.sharedMemoryBytesPerCycle, ofThreads.read / machine.clockGhz);
   return rates;
 }

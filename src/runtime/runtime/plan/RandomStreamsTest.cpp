@@ -37,7 +37,7 @@ private:
 
   uint32_t pick() { return values[values.size() - 1 - random() % std::min<size_t>(values.size(), 5)]; }
 
-  /// The place of the instruction that was added last. Teams change now and then.
+  /// Gives the instruction that was added last a place. About every eighth instruction begins new teams.
   void place() {
     if (teams.empty() || random() % 8 == 0) {
       teams.clear();

@@ -166,7 +166,7 @@ double rowCycles(const KernelFacts &facts, const ConvGeometry &conv, int64_t lan
 
 Block bestBlock(const KernelFacts &facts, const ConvGeometry &conv, int64_t lanes, bool prefetch) {
   const Target &target = facts.target;
-  const Caches caches = cachesOf(target, 1); // as measured: blocks hardly depend on memory that threads share
+  const Caches caches = cachesOf(target, 1); // with the rate that threads share, blocks were measured to be slower
   ContractionFormat format = formatOf(facts, conv);
   int64_t vectors = (conv.outChannels + lanes - 1) / lanes;
   // Tiles that step over the ends of strided rows each have code of their own.
