@@ -11,8 +11,8 @@
 namespace lathe::jobs {
 
 /// Holds a copy of the newest `Measured`, and calls `report` with it if a signal ends the process while this object
-/// lives. `report` runs on another thread, after the clean-ups of everything that was started later. Nothing is taken any
-/// more once clean-ups have begun.
+/// lives. `report` runs on another thread, after the clean-ups of everything that was started later. Nothing is taken
+/// any more once clean-ups have begun.
 template <class Measured> class KeptWhenInterrupted {
 public:
   explicit KeptWhenInterrupted(std::function<void(const Measured &)> report)

@@ -75,8 +75,8 @@ struct MachineFacts {
   double readRate(size_t level) const;
   /// Bytes per cycle that each of `threads` cores reads from memory while all of them read.
   double memoryRate(int threads) const;
-  /// The levels of caches and memory with which waits of one of `threads` cores are predicted. The innermost cache counts
-  /// with half its capacity, because other data passes through it meanwhile and fills the other half.
+  /// The levels of caches and memory with which waits of one of `threads` cores are predicted. The innermost cache
+  /// counts with half its capacity, because other data passes through it meanwhile and fills the other half.
   MemoryLevels memoryLevels(int threads) const;
   /// Clock in GHz of `threads` busy threads, each on a core of its own, that compute with vectors of `vectorBits` bits:
   /// the figure for the next wider vectors that is known, else for the widest ones. 0: unknown.

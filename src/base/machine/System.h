@@ -53,7 +53,8 @@ std::string machineRecordPath();
 
 /// Returns the facts of this machine; `cpu` is LLVM's name of its CPU. Features, cores and caches come from `system`.
 /// Read rates come from `measured` if they are from this machine and plausible (implausibleRates), except rates that
-/// the table has fitted to the CPU; clocks come from `measured`, too. Everything else comes from the table (machineFromTable).
+/// the table has fitted to the CPU; clocks come from `measured`, too. Everything else comes from the table
+/// (machineFromTable).
 MachineFacts nativeMachine(const std::string &cpu, const SystemFacts &system, const MeasuredRates &measured);
 
 } // namespace lathe

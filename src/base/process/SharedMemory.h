@@ -8,8 +8,8 @@ namespace lathe::process {
 
 class SharedMemory {
 public:
-  /// Makes memory of `bytes` bytes, all zero, which exists as long as this process or a process that has opened it. Throws
-  /// Error.
+  /// Makes memory of `bytes` bytes, all zero, which exists as long as this process or a process that has opened it.
+  /// Throws Error.
   explicit SharedMemory(size_t bytes);
   /// Opens the memory of another process by its path. Throws Error with the path, also if it is smaller than `bytes`.
   SharedMemory(const std::string &path, size_t bytes);

@@ -18,8 +18,8 @@ namespace lathe {
 /// too; its clean-ups run before the clean-ups of the copy that called earlier.
 void catchInterrupts(const std::string &name);
 
-/// From now on SIGINT, SIGTERM and SIGHUP end the process at once, without clean-ups and without a line. A signal that was
-/// ignored stays ignored.
+/// From now on SIGINT, SIGTERM and SIGHUP end the process at once, without clean-ups and without a line. A signal that
+/// was ignored stays ignored.
 void endQuietly();
 
 /// Runs `action` if a signal ends the process while this object lives, for example to remove a file
@@ -46,9 +46,9 @@ public:
   HoldCleanups &operator=(const HoldCleanups &) = delete;
 };
 
-/// Returns at once while no signal has come. Once the clean-ups have begun, a caller on another thread than theirs stands
-/// still until the process ends. Call it before a result is kept: children that have been ended and files that have been
-/// removed look like faults of what is measured.
+/// Returns at once while no signal has come. Once the clean-ups have begun, a caller on another thread than theirs
+/// stands still until the process ends. Call it before a result is kept: children that have been ended and files that
+/// have been removed look like faults of what is measured.
 void haltIfInterrupted();
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-// How close predicted latencies are to measured ones, each family of networks predicted without itself.
+// How close predicted latencies are to measured ones. Each family of networks is predicted by fits without that family.
 #pragma once
 
 #include "predict/Latency.h"

@@ -5,7 +5,8 @@
 // 1. of kernels: one regression over all kernels, one for each algorithm that is drawn towards it the more, the fewer
 //    kernels of the algorithm were measured, and one for each algorithm and number of threads that is drawn towards the
 //    algorithm's in the same way;
-// 2. of whole networks, likewise over all and for each number of threads, whose latency before the correction is the sum over its kernels and a cost of each call.
+// 2. of whole networks: one regression over all networks, and one for each number of threads that is drawn towards it.
+//    The latency that they correct is the sum over the kernels and a cost of each call.
 //
 // The features are few (kernelFeatures, networkFeatures); the coefficients are factors on the time.
 //

@@ -39,7 +39,7 @@ TEST(Ridge, findsALinearLaw) {
   EXPECT_NEAR(found[0], 2, 1e-6);
   EXPECT_NEAR(found[1], 3, 1e-6);
   EXPECT_NEAR(found[2], -1, 1e-6);
-  // A penalty draws towards its centre, and decides alone where there are no rows.
+  // A penalty draws the coefficients towards the given ones. Without rows they are equal to these.
   std::array<double, 3> drawn = sums.fit(1e9, {5, 6, 7}, false);
   EXPECT_NEAR(drawn[0], 5, 1e-3);
   EXPECT_NEAR(drawn[1], 6, 1e-3);

@@ -64,8 +64,8 @@ struct InstructionInfo {
   /// Values that the instruction itself reads, including constants. For an If or a Loop: the condition, the number of
   /// iterations and the carried values before the first iteration.
   std::vector<uint32_t> inputs = {};
-  /// Only for kernels: bytes of the constants it reads, and work items that it divides over its slots (of one stage, if it
-  /// has several). 0: unknown while extents are.
+  /// Only for kernels: bytes of the constants it reads, and work items that it divides over its slots (of one stage, if
+  /// it has several). 0: unknown while extents are.
   double constantBytes = 0, workItems = 0;
   PlannedSlots planned = {}; // the slots for which the plan places it
 };

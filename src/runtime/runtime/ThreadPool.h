@@ -1,10 +1,10 @@
 // A thread pool with stable slots (one per thread) and a static split: a slot always gets the same share of a count.
 //
-// The caller is slot 0. Workers spin for a short time after each job and then sleep, so a run of
-// many small kernels makes no system calls and an idle pool uses no CPU. With more slots than CPUs, or if other
-// threads compute on the same CPUs, no worker spins. If a worker has not started its share when the caller has finished its own, the
-// caller computes that share, too; results do not depend on it. A worker that repeatedly comes late
-// although it is awake probably waits for the CPU of the caller and is moved to another CPU.
+// The caller is slot 0. Workers spin for a short time after each job and then sleep, so a run of many small kernels
+// makes no system calls and an idle pool uses no CPU. With more slots than CPUs, or if other threads compute on the
+// same CPUs, no worker spins. If a worker has not started its share when the caller has finished its own, the caller
+// computes that share, too; results do not depend on it. A worker that repeatedly comes late although it is awake
+// probably waits for the CPU of the caller and is moved to another CPU.
 //
 // Slots may also work in disjoint teams at the same time. Each team has its own leader, counters and failure, and works
 // like a pool of its size. Several threads may call teams of one pool at the same time.
@@ -118,8 +118,8 @@ public:
 
   /// Starts a pool; the calling thread of a job is one of its slots. `cpus`: the CPU to which the thread of each slot
   /// is bound, except that of a team's caller; empty: none is bound. `sharesCpus`: other threads compute on the same
-  /// CPUs at the same time, so that no worker spins. Throws Error for more than 1024 slots, another number of CPUs, and a
-  /// CPU that the process may not use.
+  /// CPUs at the same time, so that no worker spins. Throws Error for more than 1024 slots, another number of CPUs, and
+  /// a CPU that the process may not use.
   explicit ThreadPool(int slots, std::span<const int> cpus = {}, bool sharesCpus = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;

@@ -22,17 +22,17 @@ struct CorunModel {
 
 class CorunModels {
 public:
-  /// Loads the packages; `given` has a text for each model, its packages separated by commas. Throws Error for a file that
-  /// is no package, and for packages of one model that have different inputs.
+  /// Loads the packages; `given` has a text for each model, its packages separated by commas. Throws Error for a file
+  /// that is no package, and for packages of one model that have different inputs.
   CorunModels(const std::vector<std::string> &given, const ModelOptions &loading, InputOptions inputs);
 
   const std::vector<CorunModel> &models() const { return all; }
   std::vector<CorunChoices> choices() const;
 
-  /// Model `model` with its move, ready to be measured on `cpus`, the CPUs of the slots. Throws Error if the package cannot
-  /// run.
+  /// Model `model` with its move, ready to be measured on `cpus`, the CPUs of the slots. Throws Error if the package
+  /// cannot run.
   lab::CorunMember member(size_t model, const CorunMove &move, const NumberList &cpus);
-  /// The reason why the outputs of this move say nothing, such as "output 'y' is constant"; "": none.
+  /// The reason why the outputs of this move cannot be checked, such as "output 'y' is constant"; "": they can.
   std::string mistrusted(size_t model, const CorunMove &move) { return runOf(model, move).mistrust; }
   /// The point of a move, without company and without results.
   store::Point point(size_t model, const CorunMove &move);

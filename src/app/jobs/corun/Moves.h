@@ -45,8 +45,8 @@ bool canDivide(int slots, int instances);
 /// The slots of each instance.
 std::vector<NumberList> instancesOf(const CorunMove &move);
 
-/// All moves of a model: every set of slots that is all of them, or a block of 1, 2, 4, ... at a multiple of its size, with
-/// every number of instances that can divide it, every batch, streams on and off, and every package.
+/// All moves of a model: every set of slots that is all of them, or a block of 1, 2, 4, ... at a multiple of its size,
+/// with every number of instances that can divide it, every batch, streams on and off, and every package.
 std::vector<CorunMove> movesOf(const CorunChoices &model, const CorunSpace &space);
 
 /// The slots divided equally, in order; the first models get those that are left. With fewer slots than models, models

@@ -14,8 +14,8 @@ struct SlotUse {
   double idle = 0;    // no instruction ran on its team
 };
 
-/// What each slot did in a traced run, by slot. An instruction that divides no work over its team is a share of the team's
-/// first slot. Empty if the trace left events out.
+/// What each slot did in a traced run, by slot. An instruction that divides no work over its team is a share of the
+/// team's first slot. Empty if the trace left events out.
 std::vector<SlotUse> slotUse(const runtime::RunTrace &trace, const runtime::RunProfile &profile);
 
 } // namespace lathe::jobs

@@ -7,8 +7,8 @@ namespace lathe {
 
 struct Caches {
   double firstLevel, secondLevel; // capacity of the two innermost caches for one core, in bytes
-  /// Bytes per cycle that one core reads from the second level, and from memory while all threads read it. A third level
-  /// counts as memory, because the weights of a network exceed it.
+  /// Bytes per cycle that one core reads from the second level, and from memory while all threads read it. A third
+  /// level counts as memory, because the weights of a network exceed it.
   double fromSecond, fromMemory;
   /// Cost of a byte that was prefetched, as a share of the cost of waiting for a byte. Multiplications hide the rest
   /// of the wait.

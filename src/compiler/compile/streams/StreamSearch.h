@@ -50,8 +50,9 @@ StreamChoice searchStreams(const std::vector<StreamItem> &items, uint32_t slots,
 /// have no slots in common.
 size_t phaseEnd(const StreamChoice &choice, size_t begin);
 
-/// The predicted cost of a choice (a phase lasts at least as long as memory needs for all of its items) for `slots` slots in a run that has `have` slots. Teams then have the same share of
-/// the slots. A phase in which a team would get no slot runs in sequence.
+/// The predicted cost of a choice (a phase lasts at least as long as memory needs for all of its items) for `slots`
+/// slots in a run that has `have` slots. Teams then have the same share of the slots. A phase in which a team would get
+/// no slot runs in sequence.
 double costOf(const StreamChoice &choice, const std::vector<StreamItem> &items, uint32_t slots, uint32_t have,
               const StreamCosts &costs);
 

@@ -24,11 +24,11 @@ struct RunnerSpec {
 /// Environment variable with the path of a native library of TensorFlow Lite's C API; unset: there is none.
 inline constexpr const char *tfliteLibraryVariable = "LATHE_TFLITE_LIBRARY";
 
-/// Returns the runner called `name`: a program beside this one ("onnxruntime", "onnxruntime-parallel", "opencv", "lathe", "reference"), or a
-/// script under Node.js ("tflite", "tensorflowjs") or Python ("tensorflow"). "tflite" is the program
-/// lathe-runner-tflite with the library in $LATHE_TFLITE_LIBRARY, or the command in $LATHE_TFLITE_RUNNER, if one of
-/// them is set. Declines with instructions if the program, or its requirements (lab/compare/OnnxRuntimePlace.h), are
-/// not installed.
+/// Returns the runner called `name`: a program beside this one ("onnxruntime", "onnxruntime-parallel", "opencv",
+/// "lathe", "reference"), or a script under Node.js ("tflite", "tensorflowjs") or Python ("tensorflow"). "tflite" is
+/// the program lathe-runner-tflite with the library in $LATHE_TFLITE_LIBRARY, or the command in $LATHE_TFLITE_RUNNER,
+/// if one of them is set. Declines with instructions if the program, or its requirements
+/// (lab/compare/OnnxRuntimePlace.h), are not installed.
 Outcome<RunnerSpec> findRunner(const std::string &name);
 /// Returns the runner called `name` like findRunner, but throws Error that begins with `where` instead of declining.
 RunnerSpec runnerNamed(const std::string &name, const std::string &where);

@@ -114,8 +114,8 @@ private:
     fail("corun: {}", failure.message());
   }
 
-  /// Waits until the window of `seconds` is over, or an instance has failed. A process that ends is an error at once: others
-  /// may wait for it.
+  /// Waits until the window of `seconds` is over, or an instance has failed. A process that ends is an error at once:
+  /// others may wait for it.
   void awaitEnd(double seconds) {
     double until = steadySeconds() + runTimeout + seconds;
     auto isOver = [&] {

@@ -1,6 +1,6 @@
 // Games in strategic form: players choose moves, and every combination of moves gives each player a payoff. Finds the
-// combinations in which no player gains by another move alone (Nash, "Non-cooperative games", 1951), and the best one for
-// all together. Measures nothing: payoffs come from a function.
+// combinations in which no player gains by another move alone (Nash, "Non-cooperative games", 1951), and the best one
+// for all together. Measures nothing: payoffs come from a function.
 #pragma once
 
 #include <cstddef>
@@ -91,8 +91,8 @@ struct Optimum {
   bool exhaustive = false; // true: every combination was tried; false: it is the best one that was seen
 };
 /// Finds the combination with the highest welfare: tries all combinations if there are at most `most`, otherwise climbs
-/// from each of `beginnings`, by the best change of one player's move, to where no such change helps. Empty: no payoff is
-/// known.
+/// from each of `beginnings`, by the best change of one player's move, to where no such change helps. Empty: no payoff
+/// is known.
 std::optional<Optimum> cooperative(const Game &game, const Welfare &welfare, std::span<const Combination> beginnings,
                                    size_t most);
 

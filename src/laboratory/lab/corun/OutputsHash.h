@@ -7,8 +7,8 @@
 
 namespace lathe::lab {
 
-/// Hash of names, types, extents and bits of the outputs of the last run, as text. Throws Error for an output that is not
-/// a tensor.
+/// Hash of names, types, extents and bits of the outputs of the last run, as text. Throws Error for an output that is
+/// not a tensor.
 std::string outputsHash(const runtime::Context &context);
 
 } // namespace lathe::lab

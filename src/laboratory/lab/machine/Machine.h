@@ -114,8 +114,8 @@ double measurePeak(int threads, ElementType type = ElementType::f32, double seco
 double measureClock(double seconds = 0.02);
 /// Returns `machine` with `gflops` as its peak of `type` for `threads` threads.
 MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops, ElementType type = ElementType::f32);
-/// The rates that the compiler reads from the record (machine/System.h): those of one core, and that of memory if at least
-/// as many threads as cores were measured, in bytes per cycle of the clock that was measured with them.
+/// The rates that the compiler reads from the record (machine/System.h): those of one core, and that of memory if at
+/// least as many threads as cores were measured, in bytes per cycle of the clock that was measured with them.
 MeasuredRates ratesOf(const MachineCeilings &machine);
 /// The reason why these figures are impossible: fewer operations or bytes with more threads, an innermost cache that
 /// is slower than memory, or figures far from the table by CPU (machine/MachineFacts.h); "": they are plausible.

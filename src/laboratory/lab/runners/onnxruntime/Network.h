@@ -22,8 +22,8 @@ struct Port {
 
 class Network {
 public:
-  /// Loads a model into a session. In the mode `parallel`, `threads` threads start nodes and as many share the work of a
-  /// node. Throws Error with ONNX Runtime's message on failure.
+  /// Loads a model into a session. In the mode `parallel`, `threads` threads start nodes and as many share the work of
+  /// a node. Throws Error with ONNX Runtime's message on failure.
   Network(const Api &api, const Env &env, const std::string &path, int threads, ExecutionMode mode);
 
   const std::vector<Port> &inputs() const { return inputPorts; }
