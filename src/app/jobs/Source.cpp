@@ -170,6 +170,17 @@ CompileOptions compileOptions(const ModelOptions &flags, Progress *progress) {
     options.measured = [records](const ScheduleTask &task, const Schedule &schedule, BatchOrder order) {
       return records->seconds(task.text(), schedule.str(), order);
     };
+  if (records->hasStreams()) {
+    options.measuredStreams.times = [records](const ScheduleTask &task, const Schedule &schedule, BatchOrder) {
+      return records->teamSeconds(task.text(), schedule.str());
+    };
+    options.measuredStreams.decision =
+        [records, threads = options.threads, target = targetOf(options).key()](
+            const std::string &plan) -> std::optional<std::pair<std::string, std::string>> {
+      auto entry = records->streams(streamTask(plan, threads, target));
+      return entry ? std::optional(std::pair(entry->schedule, entry->origin)) : std::nullopt;
+    };
+  }
   if (progress)
     options.progress = [progress](const CompileProgress &at) { progress->update(at.what, at.done, at.total); };
   return options;

@@ -15,24 +15,39 @@
 namespace lathe::jobs {
 
 static constexpr std::string_view originPrefix = "the record of ", shippedSuffix = " shipped with lathe";
-static constexpr std::string_view graphPrefix = "graph/1 | ";
+static constexpr std::string_view graphPrefix = "graph/1 | ", teamPrefix = "team/1 | ", streamPrefix = "streams/1 | ";
 
 std::string graphTask(const std::string &task, BatchOrder order) {
   return std::string(graphPrefix) + task + (order == BatchOrder::images ? " | image by image" : "");
 }
 
-GraphRecords graphRecords(store::Store &store, const std::string &platform) {
-  GraphRecords records;
+std::string teamTask(const std::string &task) { return std::string(teamPrefix) + task; }
+
+std::string streamTask(const std::string &plan, int threads, const std::string &target) {
+  return fmt::format("{}{} | {} | {}", streamPrefix, plan, counted(threads, "thread"), target);
+}
+
+/// The records of tasks whose text begins with `prefix`.
+static TimeRecords timeRecords(store::Store &store, const std::string &platform, std::string_view prefix) {
+  TimeRecords records;
   store::TuningFilter filter;
-  filter.part = graphPrefix;
+  filter.part = prefix;
   filter.platform = platform;
   for (store::TuningRecord &record : store.tuning(filter))
-    if (record.task.starts_with(graphPrefix)) {
-      if (record.seconds) // times of the run that compared the graph: times of several days give another graph
+    if (record.task.starts_with(prefix)) {
+      if (record.seconds) // times of the run that compared: times of several days make another choice
         record.seconds = leadingOutcome(record).seconds;
       records[{record.task, record.schedule}] = std::move(record);
     }
   return records;
+}
+
+TimeRecords graphRecords(store::Store &store, const std::string &platform) {
+  return timeRecords(store, platform, graphPrefix);
+}
+
+TimeRecords teamRecords(store::Store &store, const std::string &platform) {
+  return timeRecords(store, platform, teamPrefix);
 }
 
 static std::string storeOf(const ModelOptions &flags) {
@@ -46,7 +61,7 @@ UsedRecords::UsedRecords(const ModelOptions &flags) {
   if (!flags.store.empty()) {
     store::Location place(flags.store);
     require(place.mayExist(), "--store {}: does not exist: nothing was kept there yet", place.text());
-    read(flags.store);
+    read(flags.store, flags.streams == "auto");
     return;
   }
   if (!isSet("XDG_DATA_HOME") && !isSet("HOME"))
@@ -55,27 +70,36 @@ UsedRecords::UsedRecords(const ModelOptions &flags) {
   if (!std::filesystem::exists(storeOf(flags), ignored))
     return;
   try {
-    read(storeOf(flags));
+    read(storeOf(flags), flags.streams == "auto");
   } catch (const Error &error) {
     sayWithoutRecords("tuning records", error);
   }
 }
 
-void UsedRecords::read(const std::string &path) {
+void UsedRecords::read(const std::string &path, bool withStreams) {
   store::Store store = store::openForReading(path);
   std::string name = store.connection().location().name();
   std::string platform = lab::platformHere().key();
   bool graphs = false;
-  for (store::ChosenSchedule &chosen : store.chosenSchedules(platform))
-    if (chosen.task.starts_with(graphPrefix))
+  for (store::ChosenSchedule &chosen : store.chosenSchedules(platform)) {
+    Entry entry = {chosen.schedule,
+                   fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
+    if (chosen.task.starts_with(graphPrefix)) {
       graphs |= chosen.platform == platform;
-    else if (!chosen.schedule.empty() ||
-             !archives.empty()) { // a default schedule in the store matters if shipped records differ
-      entries[chosen.task] = {chosen.schedule,
-                              fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
+    } else if (chosen.task.starts_with(streamPrefix)) {
+      if (withStreams)
+        streamEntries[chosen.task] = std::move(entry);
+    } else if (!chosen.schedule.empty() ||
+               !archives.empty()) { // a default schedule in the store matters if shipped records differ
+      entries[chosen.task] = std::move(entry);
       if (std::optional<std::string> closed = withoutOpenExtents(chosen.task))
         openTasks[*closed] = chosen.task;
     }
+  }
+  if (withStreams)
+    for (auto &[key, record] : teamRecords(store, platform))
+      if (record.seconds)
+        teamTimes[key] = *record.seconds;
   if (!graphs)
     return;
   for (auto &[key, record] : graphRecords(store, platform))
@@ -92,6 +116,16 @@ std::optional<double> UsedRecords::seconds(const std::string &task, const std::s
                                            BatchOrder order) const {
   auto found = times.find({graphTask(task, order), schedule});
   return found == times.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<UsedRecords::Entry> UsedRecords::streams(const std::string &task) const {
+  auto found = streamEntries.find(task);
+  return found == streamEntries.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> UsedRecords::teamSeconds(const std::string &task, const std::string &schedule) const {
+  auto found = teamTimes.find({teamTask(task), schedule});
+  return found == teamTimes.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<UsedRecords::Entry> UsedRecords::findShipped(const std::string &task) const {
@@ -125,12 +159,14 @@ std::string UsedRecords::digest() const {
     return "";
   store::ContentHasher hasher;
   hasher.update({archives.c_str(), archives.size() + 1});
-  for (auto &[task, entry] : entries)
-    for (const std::string &text : {task, entry.schedule, entry.origin})
-      hasher.update({text.c_str(), text.size() + 1});
-  for (auto &[key, seconds] : times)
-    for (const std::string &text : {key.first, key.second, fmt::format("{}", seconds)})
-      hasher.update({text.c_str(), text.size() + 1});
+  for (auto *all : {&entries, &streamEntries})
+    for (auto &[task, entry] : *all)
+      for (const std::string &text : {task, entry.schedule, entry.origin})
+        hasher.update({text.c_str(), text.size() + 1});
+  for (auto *all : {&times, &teamTimes})
+    for (auto &[key, seconds] : *all)
+      for (const std::string &text : {key.first, key.second, fmt::format("{}", seconds)})
+        hasher.update({text.c_str(), text.size() + 1});
   return hasher.digest();
 }
 

@@ -25,8 +25,17 @@ namespace lathe::jobs {
 std::string graphTask(const std::string &task, BatchOrder order);
 /// The tuning records of one platform whose text is a graphTask, by text and schedule. Their time is the time of the
 /// leading outcome.
-using GraphRecords = std::map<std::pair<std::string, std::string>, store::TuningRecord>;
-GraphRecords graphRecords(store::Store &store, const std::string &platform);
+using TimeRecords = std::map<std::pair<std::string, std::string>, store::TuningRecord>;
+TimeRecords graphRecords(store::Store &store, const std::string &platform);
+
+/// The text under which times of a kernel on a team of threads are stored, for the choice of streams: the text of the
+/// kernel's task with that number of threads and a prefix. Compilations find no schedule under this text.
+std::string teamTask(const std::string &task);
+/// The tuning records of one platform whose text is a teamTask, like graphRecords.
+TimeRecords teamRecords(store::Store &store, const std::string &platform);
+/// The text under which choices of streams for a plan (StreamsReport::plan) are stored that were compared with a
+/// sequence. `target` as in Target::key.
+std::string streamTask(const std::string &plan, int threads, const std::string &target);
 
 /// What compilations take from tuning records: schedules by task, from the best records in a store
 /// (store::Store::chosenSchedules) and from the records that come with lathe, and the times that decide about graphs.
@@ -52,20 +61,28 @@ public:
   /// Returns the seconds of a schedule for a graph task on this platform, or nothing. Only records count whose graph
   /// was faster than the default graph.
   std::optional<double> seconds(const std::string &task, const std::string &schedule, BatchOrder order) const;
+  /// Returns the choice of streams for a streamTask; nothing if none was measured. Its schedule is "" if no choice was
+  /// faster than a sequence.
+  std::optional<Entry> streams(const std::string &task) const;
+  /// Returns the seconds of a schedule for a kernel's task on this platform, measured for the choice of streams.
+  std::optional<double> teamSeconds(const std::string &task, const std::string &schedule) const;
   /// True if no record is used, before and after addShipped.
-  bool empty() const { return entries.empty() && times.empty() && archives.empty(); }
+  bool empty() const { return entries.empty() && times.empty() && archives.empty() && !hasStreams(); }
   bool hasTimes() const { return !times.empty(); }
+  bool hasStreams() const { return !streamEntries.empty() || !teamTimes.empty(); }
   /// Hash of all entries, times and shipped archives; "" if there are none. Equal texts mean equal packages.
   std::string digest() const;
 
 private:
-  void read(const std::string &path);
+  void read(const std::string &path, bool withStreams);
   std::optional<Entry> findShipped(const std::string &task) const;
 
+  using Times = std::map<std::pair<std::string, std::string>, double>; // seconds, by text of the task and schedule
   std::map<std::string, Entry> entries;         // schedule by text of the task; "": the default schedule
+  std::map<std::string, Entry> streamEntries;   // choice of streams by text of the task; "": a sequence
   std::map<std::string, std::string> openTasks; // texts of tasks with an entry, by the same text with extent 1
-  std::map<std::pair<std::string, std::string>, double> times; // seconds, by text of the graph task and schedule
-  std::string archives;                                        // shippedIdentity, if shipped records may be used
+  Times times, teamTimes;                       // of graph tasks, and of team tasks
+  std::string archives;                         // shippedIdentity, if shipped records may be used
   std::optional<ShippedRecords> shipped;
 };
 

@@ -181,18 +181,27 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
   return NotApplicable{reason};
 }
 
-KernelCycles KernelLibrary::cyclesOn(int threads, mlir::func::FuncOp kernel) {
-  const CompiledKernel &done = compiled(kernel);
+ScheduleTask KernelLibrary::taskOn(int threads, mlir::func::FuncOp kernel) const {
   KernelOptions others = options;
   others.threads = threads;
-  ScheduleTask task(KernelProblem{others, kernel, target});
-  auto [known, fresh] = cyclesByThreads.try_emplace({task.identity + "\n" + done.schedule.str(), threads});
-  if (fresh)
+  return ScheduleTask(KernelProblem{others, kernel, target});
+}
+
+KernelCycles KernelLibrary::cyclesOn(int threads, mlir::func::FuncOp kernel) {
+  const CompiledKernel &done = compiled(kernel);
+  auto [known, fresh] = cyclesByThreads.try_emplace({&done, threads});
+  if (fresh) {
+    ScheduleTask task = taskOn(threads, kernel);
     if (const auto &facts = task.facts(); facts && legal(**facts, done.schedule)) {
       Prediction prediction = (*facts)->predict(done.schedule);
       known->second = {prediction.total(), prediction.memory};
     }
+  }
   return known->second;
+}
+
+std::optional<double> KernelLibrary::secondsOn(int threads, mlir::func::FuncOp kernel, const MeasuredTimes &times) {
+  return times(taskOn(threads, kernel), compiled(kernel).schedule, BatchOrder::call);
 }
 
 Outcome<double> KernelLibrary::measuredSeconds(mlir::func::FuncOp kernel, BatchOrder order) const {

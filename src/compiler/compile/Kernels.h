@@ -60,6 +60,8 @@ public:
 
   /// Predicted cycles of a kernel that `compiled` has returned, on `threads` threads, with its schedule.
   KernelCycles cyclesOn(int threads, mlir::func::FuncOp kernel);
+  /// What `times` has for such a kernel on `threads` threads.
+  std::optional<double> secondsOn(int threads, mlir::func::FuncOp kernel, const MeasuredTimes &times);
 
   /// Measured seconds of `kernel` with the schedule that predictCycles uses, or why there are none. As in
   /// predictCycles, sources of tuning records are not asked, so tuning a kernel later does not change the times that
@@ -124,8 +126,8 @@ private:
   std::vector<Entry *> used;
   /// Predicted cycles of kernels, by identity of the kernel and schedule.
   mutable std::map<std::string, Outcome<double>> predictions;
-  /// By identity and schedule of a kernel, and a number of threads: predicted cycles.
-  std::map<std::pair<std::string, int>, KernelCycles> cyclesByThreads;
+  /// By kernel and number of threads: predicted cycles.
+  std::map<std::pair<const CompiledKernel *, int>, KernelCycles> cyclesByThreads;
   struct TypicalKernel {
     mlir::OwningOpRef<mlir::func::FuncOp> function;
     std::unique_ptr<ScheduleTask> task;
@@ -155,6 +157,7 @@ private:
   /// extents; else the schedule that `source` has for the kernel itself.
   Outcome<FoundSchedule> ask(const ScheduleSource &source, const ScheduleTask &task) const;
   Outcome<double> predictOne(const ScheduleTask &task, const Schedule &schedule) const;
+  ScheduleTask taskOn(int threads, mlir::func::FuncOp kernel) const;
   Found lookUp(mlir::func::FuncOp kernel);
   Entry &entryOf(const ScheduleTask &task, const Schedule &schedule);
 };

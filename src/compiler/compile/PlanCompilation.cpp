@@ -169,15 +169,24 @@ void PlanCompilation::buildPlan() {
   parts.code.insert(parts.code.end(), built.code.begin(), built.code.end());
   addRanges(*built.plan, parts.options.extents.ranges);
   auto given = [&](const std::vector<std::string> &names) { return parts.schedules.streamOf(names); };
-  auto cycles = [&](size_t position, int slots) {
+  StreamFacts facts;
+  facts.cycles = [&](size_t position, int slots) {
     mlir::func::FuncOp kernel = built.entry[position];
     return kernel ? parts.library.cyclesOn(slots, kernel) : KernelCycles();
+  };
+  facts.seconds = [&](size_t position, int slots) -> std::optional<double> {
+    mlir::func::FuncOp kernel = built.entry[position];
+    return kernel ? parts.library.secondsOn(slots, kernel, parts.options.measuredStreams.times) : std::nullopt;
+  };
+  facts.identity = [&](size_t position) {
+    mlir::func::FuncOp kernel = built.entry[position];
+    return kernel ? kernelIdentity(kernel) + "\n" + parts.library.compiled(kernel).schedule.str() : std::string();
   };
   const CompileOptions &options = parts.options;
   // Kernels beside each other need more memory, nearly always.
   const std::string streams = options.smallMemory && options.streams == "auto" ? "off" : options.streams;
-  parts.report.streams =
-      placeStreams(*built.plan, given, streamsOption(streams, options.threads), options.threads, cycles);
+  parts.report.streams = placeStreams(*built.plan, given, streamsOption(streams, options.threads), options.threads,
+                                      facts, options.measuredStreams);
   parts.plans.push_back(std::move(built.plan));
 }
 

@@ -30,6 +30,8 @@ nlohmann::json compiledJson(const CompileJob &job, const CompiledModel &compiled
             {"phase_count", report.streams.phases},
             {"predicted_cycles", report.streams.cycles},
             {"sequence_cycles", report.streams.sequenceCycles},
+            {"measured_kernels", report.streams.measured},
+            {"decision", report.streams.decision},
             {"arena_bytes", compiled.streamArenaBytes},
             {"sequence_arena_bytes", compiled.sequenceArenaBytes}}},
           {"references", referencesJson(report.references)},
@@ -53,12 +55,19 @@ std::string writtenText(const std::vector<nn::WrittenFile> &written) {
 /// "" if streams were neither given nor searched.
 static std::string streamsText(const CompiledModel &compiled) {
   const StreamsReport &streams = compiled.report.streams;
+  const std::string source =
+      !streams.decision.empty() ? ", compared by lathe tune: " + printable(streams.decision)
+      : streams.measured > 0 ? fmt::format(", from times of {} on teams", counted(int64_t(streams.measured), "kernel"))
+                             : "";
   if (streams.instructions == 0)
-    return streams.sequenceCycles > 0 ? "streams: none, no kernels are predicted to be faster beside each other\n" : "";
+    return streams.sequenceCycles == 0 ? ""
+           : source.empty()            ? "streams: none, no kernels are predicted to be faster beside each other\n"
+                            : fmt::format("streams: none, no kernels are faster beside each other{}\n", source);
   std::string text = fmt::format("streams: {} beside others in {}", counted(int64_t(streams.instructions), "kernel"),
                                  counted(int64_t(streams.phases), "phase"));
   if (streams.sequenceCycles > 0)
-    text += fmt::format(", predicted {:.3f} times as fast as in sequence", streams.sequenceCycles / streams.cycles);
+    text += fmt::format(", {} {:.3f} times as fast as in sequence{}", source.empty() ? "predicted" : "expected",
+                        streams.sequenceCycles / streams.cycles, source);
   if (compiled.streamArenaBytes > 0)
     text += fmt::format("; arena {} instead of {}", bytesText(double(compiled.streamArenaBytes)),
                         bytesText(double(compiled.sequenceArenaBytes)));

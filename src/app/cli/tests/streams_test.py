@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import sqlite3
 
 import numpy as np
 
@@ -36,6 +37,11 @@ def branches():
 
 class Streams(Cli):
     knows_machine = True
+
+    @classmethod
+    def setUpClass(cls):
+        os.environ.pop("LATHE_NO_RECORDS", None)
+        super().setUpClass()
 
     def setUp(self):
         super().setUp()
@@ -89,6 +95,55 @@ class Streams(Cli):
                             ("many", "--streams is 'many', expected off, auto or a number of teams"),
                             ("0", "expected off, auto or a number of teams"), ("-2", "expected off, auto")):
             self.error("compile", self.model, "-o", self.path("x.lathe"), "--streams", value, "--threads", "4", says=says)
+
+    def test_tuning_compares_streams_and_compilations_use_what_it_kept(self):
+        store, package, again = self.path("streams.db"), self.path("tuned.lathe"), self.path("again.lathe")
+        tune = ("tune", self.model, "--threads", "2", "--streams", "auto", "--trials", "1", "--budget", "100s", "--store", store)
+        found = self.figures(*tune, "-o", package)["streams"]
+        self.assertGreater(found["times"], 0)
+        self.assertEqual(found["measured"], found["times"])
+        self.assertTrue(found["complete"])
+        self.assertGreater(len(found["candidates"]), 0)
+        for candidate in found["candidates"]:
+            self.assertIn(candidate["from"], ("measured times", "predictions", "2 teams"))
+            self.assertGreater(candidate["kernels"], 1)
+            self.assertIn(candidate["verdict"], ("faster", "no_gain"))
+            self.assertTrue(candidate["comparison"]["agrees"])
+        self.assertEqual([candidate["choice"] for candidate in found["candidates"] if candidate["verdict"] == "faster"], [found["kept"]] if found["kept"] else [])
+        self.assertEqual(found["candidates"][0]["against"], "a sequence")
+        # The same command measures nothing again and keeps the same.
+        second = self.figures(*tune)["streams"]
+        self.assertEqual((second["measured"], second["times"], second["kept"]), (0, found["times"], found["kept"]))
+        self.assertEqual([(one["choice"], one["verdict"], one["comparison"]) for one in second["candidates"]],
+                         [(one["choice"], one["verdict"], None) for one in found["candidates"]])
+
+        def compiled(*flags):
+            return self.figures("compile", self.model, "-o", again, "--threads", "2", "--store", store, *flags)["streams"]
+
+        def decide(candidate, verdict):
+            with sqlite3.connect(store) as database:
+                changed = database.execute("UPDATE tuning SET verdict = ? WHERE schedule = ? AND task IN (SELECT id FROM task WHERE text LIKE 'streams/1 | %')",
+                                           (verdict, candidate["choice"])).rowcount
+            self.assertEqual(changed, 1)
+
+        # Whatever was faster here: with each verdict, compilations do what the records say.
+        for candidate in found["candidates"]:
+            for other in found["candidates"]:
+                decide(other, "no_gain")
+            none = compiled("--streams", "auto")
+            self.assertEqual((none["kernels"], none["decision"][:14]), (0, "the record of "))
+            decide(candidate, "faster")
+            kept = compiled("--streams", "auto")
+            self.assertEqual((kept["kernels"], kept["phase_count"], kept["decision"][:14]),
+                             (candidate["kernels"], candidate["phase_count"], "the record of "))
+            said = self.lathe("compile", self.model, "-o", again, "--threads", "2", "--store", store, "--streams", "auto").stdout
+            self.assertRegex(said, r"streams: \d+ kernels beside others in \d phases?, expected [\d.]+ times as fast as in sequence, compared by lathe tune: the record of ")
+            outputs = [self.outputs(file, "o.npz", "--threads", "2").tobytes() for file in (again, package)]
+            self.assertEqual(outputs[0], outputs[1])
+        # Nothing else uses them: neither another number of threads, nor a number of teams, nor --streams off.
+        self.assertEqual(compiled("--streams", "2")["decision"], "")
+        self.assertEqual(compiled()["decision"], "")
+        self.assertEqual(self.figures("compile", self.model, "-o", again, "--threads", "4", "--streams", "auto", "--store", store)["streams"]["decision"], "")
 
     def test_a_trace_has_tracks_of_teams(self):
         package, path = self.path("traced.lathe"), self.path("trace.json")

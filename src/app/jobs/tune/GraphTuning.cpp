@@ -1,31 +1,13 @@
 #include "jobs/tune/GraphTuning.h"
 
-#include "compile/KernelTasks.h"
 #include "jobs/Self.h"
+#include "jobs/tune/TaskList.h"
 #include "jobs/tune/TrialRecords.h"
 #include "lab/judging/Turns.h"
 #include "runtime/Context.h"
 
 namespace lathe::jobs {
 namespace {
-
-/// A kernel of a graph as a task of its own, to be measured in one run.
-tune::Task taskOf(const ScheduleTask &kernel, BatchOrder order) {
-  tune::Task task;
-  task.order = order;
-  Outcome<KernelTask> found = kernelTask(kernel.problem);
-  if (!found) // the kernel has a schedule, so it has facts
-    return task;
-  task.key = found->task;
-  task.kernel = found->text;
-  task.family = found->facts->family;
-  task.label = found->label;
-  task.nodes = kernel.nodes;
-  task.flops = found->flops;
-  task.bytes = found->bytes;
-  task.extents = found->extents;
-  return task;
-}
 
 /// For each kernel, whether a batch passes it image by image; empty if the extents follow from inputs.
 std::vector<bool> ordersOf(const std::string &package, int threads) {
@@ -48,14 +30,6 @@ int otherOrders(const std::string &one, const std::string &other, int threads) {
   for (size_t i = 0; i < std::min(here.size(), there.size()); ++i)
     count += here[i] != there[i];
   return count;
-}
-
-tune::Measurement declined(const std::string &schedule, const std::string &reason) {
-  tune::Measurement measurement;
-  measurement.schedule = schedule;
-  measurement.status = store::PointStatus::unimplemented;
-  measurement.reason = reason;
-  return measurement;
 }
 
 } // namespace

@@ -49,7 +49,7 @@ private:
   const ModelOptions &model;
   const CompileOptions &compiling;
   Recording &recording;
-  GraphRecords known;
+  TimeRecords known;
   using Key = std::pair<std::string, std::string>; // text of the graph task; text of the schedule
   std::map<Key, Question> questions;
   GraphOutcome result;

@@ -1,5 +1,6 @@
 #include "jobs/tune/TaskList.h"
 
+#include "compile/KernelTasks.h"
 #include "compile/Kernels.h"
 #include "lab/providers/kernel/ProblemKernel.h"
 
@@ -48,6 +49,23 @@ std::vector<std::string> TaskList::addProblems(const std::vector<lab::ListedProb
       declined.push_back(fmt::format("{} {}: {}", entry.kind, entry.text, layout.reason()));
   }
   return declined;
+}
+
+tune::Task taskOf(const ScheduleTask &kernel, BatchOrder order) {
+  tune::Task task;
+  task.order = order;
+  Outcome<KernelTask> found = kernelTask(kernel.problem);
+  if (!found) // the kernel has a schedule, so it has facts
+    return task;
+  task.key = found->task;
+  task.kernel = found->text;
+  task.family = found->facts->family;
+  task.label = found->label;
+  task.nodes = kernel.nodes;
+  task.flops = found->flops;
+  task.bytes = found->bytes;
+  task.extents = found->extents;
+  return task;
 }
 
 } // namespace lathe::jobs

@@ -1,6 +1,7 @@
 // Lists the tasks that `lathe tune` tunes, from a model or from problems.
 #pragma once
 
+#include "compile/ScheduleSource.h"
 #include "jobs/Source.h"
 #include "lab/problems/ProblemList.h"
 #include "tune/model/TaskOfKernel.h"
@@ -29,5 +30,8 @@ private:
   /// Adds the task of a kernel to the list. Returns false if no schedule computes the kernel.
   bool add(KernelTask kernel);
 };
+
+/// A kernel of a model as a task of its own, to be measured in one run.
+tune::Task taskOf(const ScheduleTask &kernel, BatchOrder order);
 
 } // namespace lathe::jobs

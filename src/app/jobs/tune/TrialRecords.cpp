@@ -21,6 +21,14 @@ tune::Measurement measurementOf(const store::TuningRecord &record) {
   return measurement;
 }
 
+tune::Measurement declined(const std::string &schedule, const std::string &reason) {
+  tune::Measurement measurement;
+  measurement.schedule = schedule;
+  measurement.status = store::PointStatus::unimplemented;
+  measurement.reason = reason;
+  return measurement;
+}
+
 void TrialRecords::add(const tune::Task &task, const std::vector<tune::Measurement> &measurements) {
   std::vector<store::TuningRecord> records;
   for (const tune::Measurement &one : measurements)

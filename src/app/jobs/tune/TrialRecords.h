@@ -10,6 +10,9 @@ namespace lathe::jobs {
 /// days.
 tune::Measurement measurementOf(const store::TuningRecord &record);
 
+/// The measurement of a schedule that cannot be measured, with the reason.
+tune::Measurement declined(const std::string &schedule, const std::string &reason);
+
 class TrialRecords {
 public:
   /// `searcher`: name of the searcher that proposes the schedules. `recording` must outlive the object.

@@ -33,9 +33,11 @@ std::vector<lab::ListedProblem> problemsOf(const TuneJob &job) {
   return list.take();
 }
 
-/// Schedules are by default those that no record decides.
+/// Schedules are by default those that no record decides, and streams are tuned after everything else.
 TuneJob withoutRecords(TuneJob job) {
   job.model.noRecords = true;
+  if (job.tunesStreams())
+    job.model.streams = "off";
   return job;
 }
 
@@ -71,8 +73,8 @@ std::string progressText(const std::vector<tune::TaskToTune> &tasks, const tune:
 class Tuning {
 public:
   Tuning(const TuneJob &given, bool measures)
-      : job(withoutRecords(given)), began(lab::steadySeconds()), progress("tune " + job.subject()),
-        compiling(defaultOptions(job, measures)),
+      : job(withoutRecords(given)), tunesStreams(given.tunesStreams()), began(lab::steadySeconds()),
+        progress("tune " + job.subject()), compiling(defaultOptions(job, measures)),
         recording(job.record, store::ExperimentKind::tune, "tune", job.command,
                   {{"machine", toJson(targetOf(compiling).machine)},
                    {"seed", job.search.seed},
@@ -123,6 +125,7 @@ public:
 
 private:
   TuneJob job;
+  const bool tunesStreams; // TuneJob::tunesStreams of the given job
   double began;
   Progress progress;
   CompileOptions compiling;
@@ -145,7 +148,7 @@ private:
   }
 
   void search(ProcessTrials &trials, tune::Knowledge &knowledge) {
-    double reserved = job.hasPackage() ? package.reservedSeconds() : 0;
+    double reserved = (job.hasPackage() ? package.reservedSeconds() : 0) + streamSeconds();
     tune::TuneOptions options = job.search;
     options.startModel = [&](size_t task) { return knowledge.modelFor(list()[task].task); };
     if (job.budget > 0)
@@ -231,7 +234,7 @@ private:
     constexpr double usual = 30; // seconds of comparing if there is no budget
     std::vector<tune::TunedTask> &tuned = result.results;
     if (gained || job.compare) {
-      double left = job.budget > 0 ? began + job.budget - lab::steadySeconds() : usual;
+      double left = job.budget > 0 ? began + job.budget - streamSeconds() - lab::steadySeconds() : usual;
       result.whole = package.finish(withGraph(), fasterSchedules(), left, progress);
       result.undone = !result.whole->valid() || (gained && result.whole->gainsNothing());
       for (size_t i = 0; i < tuned.size(); ++i)
@@ -243,8 +246,26 @@ private:
     for (size_t i = 0; i < tuned.size(); ++i)
       kept.push_back(records.of(list()[i].task, tuned[i], result.undone));
     recording.add(std::move(kept));
+    const bool isTuned = gained && !result.undone;
+    if (tunesStreams)
+      tuneStreams(isTuned);
     if (!job.output.empty())
-      package.write(job.output, gained && !result.undone);
+      writeFile(job.output, readFile(tunesStreams ? result.streams->package : package.path(isTuned)));
+  }
+
+  /// The part of the budget that is for streams.
+  double streamSeconds() const { return tunesStreams ? 0.3 * job.budget : 0; }
+
+  /// Runs last, because the schedules decide what streams gain.
+  void tuneStreams(bool isTuned) {
+    constexpr double compared = 8, least = 2; // seconds of comparing one choice
+    CompileOptions options =
+        withSchedules(isTuned ? withGraph() : compiling, isTuned ? fasterSchedules() : TaskSchedule{});
+    tune::MeasureOptions measuring = measureOptions();
+    StreamTuning streams(job.model, options, package.path(isTuned), measuring, recording);
+    double deadline = job.budget > 0 ? began + job.budget : std::numeric_limits<double>::infinity();
+    result.streams =
+        streams.run(deadline, job.budget > 0 ? std::clamp(streamSeconds() / 6, least, compared) : compared, progress);
   }
 
   /// Tasks with the greatest expected gain come first.

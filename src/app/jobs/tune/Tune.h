@@ -5,6 +5,7 @@
 #include "jobs/tune/GraphTuning.h"
 #include "jobs/tune/SpaceExport.h"
 #include "jobs/tune/StartModels.h"
+#include "jobs/tune/StreamTuning.h"
 #include "jobs/tune/TaskList.h"
 #include "jobs/tune/TunedPackage.h"
 #include "lab/machine/Machine.h"
@@ -29,6 +30,7 @@ struct TuneJob {
   bool hasModel() const { return !model.model.empty(); }
   /// A model that is measured here has a package.
   bool hasPackage() const { return hasModel() && via.empty(); }
+  bool tunesStreams() const { return hasPackage() && only.empty() && model.streams == "auto" && model.threads > 1; }
   /// What is tuned, as the user named it: "zoo:resnet50", "conv2d:ic64ih56oc64kh3ph1", "networks/resnet50".
   std::string subject() const;
   std::string searcherName() const;
@@ -79,10 +81,11 @@ struct Tuned : TasksToTune {
   std::string ended;                    // why the search ended
   double seconds = 0, chooseSeconds = 0;
   tune::MeasureCounts counts;
-  std::optional<GraphOutcome> graph; // of a model that is measured here
-  std::optional<TunedOutcome> whole; // the tuned package; nothing: there is nothing to compare
-  bool undone = false;               // the tuned package was dropped
-  std::string kept;                  // Recording::line
+  std::optional<GraphOutcome> graph;    // of a model that is measured here
+  std::optional<TunedOutcome> whole;    // the tuned package; nothing: there is nothing to compare
+  bool undone = false;                  // the tuned package was dropped
+  std::optional<StreamOutcome> streams; // with --streams auto
+  std::string kept;                     // Recording::line
 
   /// True if a task could be measured.
   bool any() const;

@@ -27,6 +27,8 @@ TunedComparison compareTuned(const ModelOptions &model, const std::string &tuned
           model.model, failure.value_or("there is no result"));
   const nlohmann::json &peer = result.comparison.at("peers").at(0);
   result.slower = peer.value("verdict", "") == name(lab::Verdict::slower);
+  result.faster = peer.value("verdict", "") == name(lab::Verdict::faster);
+  result.seconds = result.comparison.at("sides").at(0).at("time").at("median_ms").get<double>() * 1e-3;
   result.ratio = peer.value("ratio", 0.0);
   result.interval = peer.value("ratio_high", 0.0) - peer.value("ratio_low", 0.0);
   return result;
@@ -35,17 +37,20 @@ TunedComparison compareTuned(const ModelOptions &model, const std::string &tuned
 TunedPackage::TunedPackage(const ModelOptions &model, CompileOptions options, double budget)
     : model(model), options(std::move(options)), budget(budget) {}
 
-std::string TunedPackage::compileWith(CompileOptions compiling, const TaskSchedule &schedules, const char *name) const {
-  auto lookUp = [&](const std::string &task) -> std::optional<TaskSchedules::Entry> {
+CompileOptions withSchedules(CompileOptions options, const TaskSchedule &schedules) {
+  auto lookUp = [schedules](const std::string &task) -> std::optional<TaskSchedules::Entry> {
     auto found = std::find_if(schedules.begin(), schedules.end(), [&](auto &entry) { return entry.first == task; });
     if (found == schedules.end())
       return std::nullopt;
     return TaskSchedules::Entry{found->second, "lathe tune"};
   };
-  compiling.schedules = {std::make_shared<TaskSchedules>("lathe tune", lookUp)};
-  Source source = loadSource(model);
+  options.schedules = {std::make_shared<TaskSchedules>("lathe tune", lookUp)};
+  return options;
+}
+
+std::string TunedPackage::compileWith(CompileOptions compiling, const TaskSchedule &schedules, const char *name) const {
   std::string path = (temporaryFolder() / name).string();
-  compile(*source.module, compiling, path);
+  compile(*loadSource(model).module, withSchedules(std::move(compiling), schedules), path);
   return path;
 }
 
@@ -164,9 +169,9 @@ TunedOutcome TunedPackage::finish(const CompileOptions &tunedOptions, const Task
   return fewer;
 }
 
-void TunedPackage::write(const std::string &path, bool isTuned) {
+std::string TunedPackage::path(bool isTuned) {
   compileUntuned();
-  writeFile(path, readFile(isTuned ? tuned : untuned));
+  return isTuned ? tuned : untuned;
 }
 
 } // namespace lathe::jobs

@@ -12,10 +12,11 @@
 namespace lathe::jobs {
 
 struct TunedComparison {
-  bool slower = false;       // true: the verdict is that the tuned package is slower
-  double ratio = 0;          // ratio of times, untuned / tuned; 0: the outputs do not agree
-  double interval = 0;       // width of the 95 % interval of the ratio
-  nlohmann::json comparison; // output of `lathe compare`, the tuned package first
+  bool slower = false, faster = false; // true: the verdict is that the tuned package is slower, or faster
+  double ratio = 0;                    // ratio of times, untuned / tuned; 0: the outputs do not agree
+  double seconds = 0;                  // median of the times of a run of the tuned package
+  double interval = 0;                 // width of the 95 % interval of the ratio
+  nlohmann::json comparison;           // output of `lathe compare`, the tuned package first
 };
 
 /// Times the tuned and the untuned package in turns for about `seconds`. Throws Error if a package cannot be run.
@@ -44,6 +45,9 @@ struct TunedOutcome {
 /// Texts of tasks, each with its schedule; the task with the greatest expected gain comes first.
 using TaskSchedule = std::vector<std::pair<std::string, std::string>>;
 
+/// `options` with these schedules instead of those of records.
+CompileOptions withSchedules(CompileOptions options, const TaskSchedule &schedules);
+
 class TunedPackage {
 public:
   /// `options`: options of the untuned package. `budget`: seconds of the whole tuning; 0: no limit. `model` must
@@ -62,8 +66,8 @@ public:
   /// whole model (tune/GainingChanges.h).
   TunedOutcome finish(const CompileOptions &tunedOptions, const TaskSchedule &schedules, double left,
                       Progress &progress);
-  /// Copies the tuned package, which `finish` has made, or the untuned one to `path`.
-  void write(const std::string &path, bool isTuned);
+  /// The path of the tuned package, which `finish` has made, or of the untuned one.
+  std::string path(bool isTuned);
 
 private:
   const ModelOptions &model;

@@ -1,10 +1,14 @@
 #include "compile/streams/StreamSearch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
 
 namespace lathe {
 namespace {
@@ -37,15 +41,40 @@ private:
   std::vector<uint64_t> words;
 };
 
+/// Which items come before which.
+class Relations {
+public:
+  explicit Relations(const std::vector<StreamItem> &items)
+      : ancestors(items.size(), Items(items.size())), direct(ancestors), descendants(items.size()) {
+    for (size_t i = 0; i < items.size(); ++i)
+      for (uint32_t before : items[i].needs) {
+        ancestors[i].add(ancestors[before]);
+        ancestors[i].add(before);
+        direct[i].add(before);
+      }
+    for (size_t i = 0; i < items.size(); ++i)
+      for (size_t before = 0; before < i; ++before)
+        descendants[before] += ancestors[i].has(before);
+  }
+
+  bool needs(size_t item, size_t before) const { return direct[item].has(before); }
+  /// True if the item runs before or after every other one.
+  bool isCut(size_t item) const { return ancestors[item].size() + descendants[item] + 1 == ancestors.size(); }
+
+private:
+  std::vector<Items> ancestors, direct; // by item: all that must be done before it, and those that it needs itself
+  std::vector<size_t> descendants;      // number
+};
+
+constexpr std::string_view choiceVersion = "stream/1";
 constexpr size_t mostStates = 256; // sets of done items that one part of the network may have
 constexpr size_t mostInRow = 24;   // items of a phase where there are more sets
 
 class Search {
 public:
   Search(const std::vector<StreamItem> &items, uint32_t slots, const StreamCosts &costs, uint32_t teams, double margin)
-      : items(items), slots(slots), costs(costs), margin(margin), forced(teams > 0) {
+      : items(items), slots(slots), costs(costs), margin(margin), forced(teams > 0), relations(items) {
     findPartitions(teams);
-    findAncestors();
     for (const StreamItem &item : items) {
       double least = item.costs.empty() ? 0 : item.costs[0];
       for (size_t i = 0; i < item.costs.size(); ++i)
@@ -56,11 +85,10 @@ public:
 
   StreamChoice run() {
     choice.slots.resize(items.size());
-    for (const StreamItem &item : items)
-      choice.sequence += wide(item);
+    choice.sequence = sequenceOf(items).cost;
     for (size_t begin = 0; begin < items.size();) {
       size_t end = begin + 1; // a cut alone, or what lies between two cuts
-      while (!isCut(begin) && end < items.size() && !isCut(end))
+      while (!relations.isCut(begin) && end < items.size() && !relations.isCut(end))
         ++end;
       searchPart(begin, end);
       begin = end;
@@ -84,10 +112,9 @@ private:
   const StreamCosts &costs;
   const double margin;
   const bool forced;
+  const Relations relations;
   std::vector<Partition> partitions;
-  std::vector<Items> ancestors, direct; // by item: all that must be done before it, and those that it needs itself
-  std::vector<size_t> descendants;      // number
-  std::vector<double> work;             // by item: the least product of cost and slots
+  std::vector<double> work; // by item: the least product of cost and slots
   StreamChoice choice;
 
   double wide(const StreamItem &item) const { return item.costs.empty() ? 0 : item.costs.back(); }
@@ -114,24 +141,6 @@ private:
              {1, 1}, {1, 1, 1, 1}, {2, 1, 1}, {1, 1, 1}, {2, 1}, {3, 1}, {7, 1}, {1, 1, 1, 1, 1, 1, 1, 1}})
       add(shares);
   }
-
-  void findAncestors() {
-    ancestors.assign(items.size(), Items(items.size()));
-    direct = ancestors;
-    descendants.assign(items.size(), 0);
-    for (size_t i = 0; i < items.size(); ++i)
-      for (uint32_t before : items[i].needs) {
-        ancestors[i].add(ancestors[before]);
-        ancestors[i].add(before);
-        direct[i].add(before);
-      }
-    for (size_t i = 0; i < items.size(); ++i)
-      for (size_t before = 0; before < i; ++before)
-        descendants[before] += ancestors[i].has(before);
-  }
-
-  /// True if the item runs before or after every other one.
-  bool isCut(size_t item) const { return ancestors[item].size() + descendants[item] + 1 == items.size(); }
 
   /// Items of [begin, end) that can be done at the same time: all sets that contain what their items need. If there are
   /// too many, only the first 0, 1, 2, ... items.
@@ -213,7 +222,7 @@ private:
     std::vector<std::vector<size_t>> needs(list.size()); // positions in `list`
     for (size_t i = 0; i < list.size(); ++i)
       for (size_t j = 0; j < i; ++j)
-        if (direct[list[i]].has(list[j]))
+        if (relations.needs(list[i], list[j]))
           needs[i].push_back(j);
     Step best;
     for (const Partition &partition : partitions) {
@@ -280,6 +289,73 @@ bool StreamChoice::isSequence() const {
 StreamChoice searchStreams(const std::vector<StreamItem> &items, uint32_t slots, const StreamCosts &costs,
                            uint32_t teams, double margin) {
   return Search(items, slots, costs, teams, margin).run();
+}
+
+StreamChoice sequenceOf(const std::vector<StreamItem> &items) {
+  StreamChoice choice;
+  choice.order.resize(items.size());
+  std::iota(choice.order.begin(), choice.order.end(), 0u);
+  choice.slots.resize(items.size());
+  for (const StreamItem &item : items)
+    choice.cost += item.costs.empty() ? 0 : item.costs.back();
+  choice.sequence = choice.cost;
+  return choice;
+}
+
+std::string textOf(const StreamChoice &choice) {
+  std::string text(choiceVersion);
+  for (uint32_t item : choice.order) {
+    text += fmt::format(" {}", item);
+    if (const StreamSlots &at = choice.slots[item]; at.count > 0)
+      text += fmt::format("@{}+{}", at.first, at.count);
+  }
+  return text;
+}
+
+std::optional<StreamChoice> choiceOf(const std::string &text, const std::vector<StreamItem> &items, uint32_t slots,
+                                     const StreamCosts &costs) {
+  if (!text.starts_with(choiceVersion))
+    return std::nullopt;
+  const char *at = text.data() + choiceVersion.size(), *end = text.data() + text.size();
+  bool good = true;
+  auto number = [&](char before) { // behind the character `before`
+    uint32_t value = 0;
+    good = good && at < end && *at == before;
+    if (good) {
+      auto [rest, error] = std::from_chars(at + 1, end, value);
+      good = error == std::errc();
+      at = rest;
+    }
+    return value;
+  };
+  StreamChoice choice;
+  choice.slots.resize(items.size());
+  std::vector<bool> done(items.size());
+  while (at < end) {
+    uint32_t item = number(' ');
+    StreamSlots place;
+    if (good && at < end && *at == '@')
+      place = {number('@'), number('+')};
+    if (!good || item >= items.size() || done[item] || place.first > slots || place.count > slots - place.first ||
+        !std::all_of(items[item].needs.begin(), items[item].needs.end(), [&](uint32_t before) { return done[before]; }))
+      return std::nullopt;
+    done[item] = true;
+    choice.order.push_back(item);
+    choice.slots[item] = place;
+  }
+  if (choice.order.size() != items.size())
+    return std::nullopt;
+  choice.sequence = sequenceOf(items).cost;
+  choice.cost = costOf(choice, items, slots, slots, costs);
+  return choice;
+}
+
+std::vector<bool> haveCompany(const std::vector<StreamItem> &items) {
+  std::vector<bool> company;
+  Relations relations(items);
+  for (size_t i = 0; i < items.size(); ++i)
+    company.push_back(!relations.isCut(i));
+  return company;
 }
 
 size_t phaseEnd(const StreamChoice &choice, size_t begin) {

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace lathe {
@@ -45,6 +47,19 @@ struct StreamChoice {
 /// as equal as the slots allow, and is taken wherever items can run beside each other.
 StreamChoice searchStreams(const std::vector<StreamItem> &items, uint32_t slots, const StreamCosts &costs,
                            uint32_t teams = 0, double margin = 0.05);
+
+/// All items in their order, one after the other on all slots.
+StreamChoice sequenceOf(const std::vector<StreamItem> &items);
+/// The choice as text for records of measurements: "stream/1" and, in order, the number of each item, with "@first+count"
+/// if it is not on all slots.
+std::string textOf(const StreamChoice &choice);
+/// Reads the text of a choice, with its costs; nothing if it is none for these items and slots: an item is missing or
+/// before one that it needs, or slots are too many.
+std::optional<StreamChoice> choiceOf(const std::string &text, const std::vector<StreamItem> &items, uint32_t slots,
+                                     const StreamCosts &costs);
+
+/// By item: whether some other item can run beside it, because neither needs the other.
+std::vector<bool> haveCompany(const std::vector<StreamItem> &items);
 
 /// The position in `order` behind the phase that begins at `begin`: an item on all slots alone, or items on teams that
 /// have no slots in common.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 
 using namespace lathe;
@@ -46,6 +47,47 @@ TEST(StreamSearch, chainsThatDoNotScaleRunBesideEachOther) {
   EXPECT_EQ(choice.slots[1], choice.slots[3]);
   EXPECT_EQ(choice.slots[2], choice.slots[4]);
   EXPECT_FALSE(choice.slots[1] == choice.slots[2]);
+}
+
+TEST(StreamSearch, textsOfChoicesAreReadAgain) {
+  std::mt19937 random(std::random_device{}());
+  const auto seed = random();
+  SCOPED_TRACE(seed);
+  random.seed(seed);
+  for (int trial = 0; trial < 200; ++trial) {
+    const uint32_t slots = 2 + random() % 7, count = 1 + random() % 20;
+    std::vector<StreamItem> items;
+    for (uint32_t i = 0; i < count; ++i) {
+      std::vector<uint32_t> needs;
+      for (uint32_t before = 0; before < i; ++before)
+        if (random() % 4 == 0)
+          needs.push_back(before);
+      items.push_back(item(double(1 + random() % 100), 1 + random() % slots, needs, slots));
+    }
+    StreamChoice choice = searchStreams(items, slots, {1, 1}, random() % 2 ? 2 : 0, 0);
+    std::optional<StreamChoice> read = choiceOf(textOf(choice), items, slots, {1, 1});
+    ASSERT_TRUE(read) << textOf(choice);
+    EXPECT_EQ(read->order, choice.order);
+    EXPECT_EQ(read->slots, choice.slots);
+    EXPECT_DOUBLE_EQ(read->cost, choice.cost);
+    EXPECT_DOUBLE_EQ(read->sequence, choice.sequence);
+  }
+}
+
+TEST(StreamSearch, textsOfOtherPlansAreNoChoices) {
+  std::vector<StreamItem> items{item(1, 1, {}), item(1, 1, {0}), item(1, 1, {0})};
+  EXPECT_TRUE(choiceOf("stream/1 0 2@0+1 1@1+1", items, 2, {}));
+  for (const char *text : {"", "stream/1", "stream/2 0 1 2", "stream/1 0 1", "stream/1 0 1 1", "stream/1 0 1 2 3",
+                           "stream/1 1 0 2", "stream/1 0 1@1+2 2", "stream/1 0 1@3+0 2", "stream/1 0 1@ 2",
+                           "stream/1 0 1@0 2", "stream/1 0 1@0+1  2", "stream/1 0 1@0+1 2x", "stream/1 0 1@-1+1 2",
+                           "stream/1 0 1@4294967295+1 2", "stream/1 0 1@1+4294967295 2", "stream/1 0 1 99999999999"})
+    EXPECT_FALSE(choiceOf(text, items, 2, {})) << text;
+}
+
+TEST(StreamSearch, itemsWithoutCompanyAreThoseBeforeOrBehindAll) {
+  std::vector<StreamItem> items{item(1, 1, {}),  item(1, 1, {0}),    item(1, 1, {0}),
+                                item(1, 1, {1}), item(1, 1, {2, 3}), item(1, 1, {4})};
+  EXPECT_EQ(haveCompany(items), (std::vector<bool>{false, true, true, true, false, false}));
 }
 
 TEST(StreamSearch, whatScalesStaysInSequence) {

@@ -4,6 +4,7 @@
 #include "package/Dependences.h"
 #include "schedule/Schedule.h"
 #include "support/Error.h"
+#include "support/archive/RecordArchive.h"
 
 #include <algorithm>
 #include <charconv>
@@ -106,6 +107,135 @@ std::optional<StreamChoice> givenChoice(const plan::PlanT &plan, const GivenStre
   return choice;
 }
 
+/// Chooses streams for one plan, from what was measured and predicted.
+class Choosing {
+public:
+  Choosing(plan::PlanT &plan, const StreamsOption &option, int threads, const StreamFacts &facts,
+           const MeasuredStreams &measured)
+      : plan(plan), option(option), threads(threads), facts(facts), measured(measured) {}
+
+  StreamChoice choose(StreamsReport &report) {
+    for (std::vector<uint32_t> &needs : package::dependences(plan))
+      items.push_back({std::move(needs), {}, 0});
+    report.plan = identity();
+    predict();
+    if (measured.times && option.teams == 0)
+      report.measured = useTimes();
+    fill();
+    std::optional<StreamChoice> choice;
+    const auto slots = static_cast<uint32_t>(threads);
+    if (measured.decision && option.teams == 0)
+      if (auto decision = measured.decision(report.plan)) {
+        choice = decision->first.empty() ? sequenceOf(items) : choiceOf(decision->first, items, slots, streamCosts());
+        report.decision = choice ? decision->second : "";
+      }
+    if (!choice)
+      choice = searchStreams(items, slots, streamCosts(), option.teams, measured.margin);
+    report.cycles = choice->cost;
+    report.sequenceCycles = choice->sequence;
+    report.choice = textOf(*choice);
+    if (option.teams == 0 && !choice->isSequence())
+      plan.least_stream_slots = leastSlots(*choice);
+    return std::move(*choice);
+  }
+
+private:
+  plan::PlanT &plan;
+  const StreamsOption &option;
+  const int threads;
+  const StreamFacts &facts;
+  const MeasuredStreams &measured;
+  std::vector<StreamItem> items;
+
+  std::string identity() const {
+    ContentHasher hasher;
+    for (size_t i = 0; i < items.size(); ++i)
+      hasher.update(fmt::format("{}\n{}\n", facts.identity(i), fmt::join(items[i].needs, " ")));
+    return hasher.digest();
+  }
+
+  /// Predicts the costs of all items on the numbers of slots for which it is done (isPredicted); others are 0.
+  void predict() {
+    for (size_t i = 0; i < items.size(); ++i) {
+      items[i].costs.resize(static_cast<size_t>(threads));
+      for (int count = 1; count <= threads; ++count)
+        if (isPredicted(count, threads)) {
+          KernelCycles known = facts.cycles(i, count);
+          items[i].costs[static_cast<size_t>(count - 1)] = known.total;
+          items[i].memory = known.memory; // of all slots
+        }
+    }
+  }
+
+  /// Replaces predicted costs by measured ones, in the unit of the predictions: the factor between the units is that of
+  /// all measured costs together. Costs of an item on other numbers of slots keep their ratio to its measured ones.
+  /// Returns the number of items with a measured cost.
+  size_t useTimes() {
+    struct Known {
+      size_t item, slot;
+      double seconds;
+    };
+    std::vector<Known> times;
+    double cycles = 0, seconds = 0;
+    std::vector<bool> company = haveCompany(items);
+    for (size_t i = 0; i < items.size(); ++i)
+      for (int count = 1; count <= threads; ++count) {
+        const double predicted = items[i].costs[static_cast<size_t>(count - 1)];
+        if (predicted == 0 || !company[i])
+          continue;
+        if (std::optional<double> time = facts.seconds(i, count)) {
+          times.push_back({i, static_cast<size_t>(count - 1), *time});
+          cycles += predicted;
+          seconds += *time;
+        }
+      }
+    size_t used = 0;
+    for (auto begin = times.begin(), end = begin; begin != times.end(); begin = end, ++used) {
+      end = std::find_if(begin, times.end(), [&](const Known &known) { return known.item != begin->item; });
+      std::vector<double> &costs = items[begin->item].costs;
+      double itsSeconds = 0, itsCycles = 0;
+      for (auto known = begin; known != end; ++known) {
+        itsSeconds += known->seconds;
+        itsCycles += costs[known->slot];
+      }
+      const double unit = cycles / seconds;
+      for (double &cost : costs)
+        cost *= itsSeconds * unit / itsCycles;
+      for (auto known = begin; known != end; ++known)
+        costs[known->slot] = known->seconds * unit;
+      items[begin->item].memory = std::min(items[begin->item].memory, costs.back());
+    }
+    return used;
+  }
+
+  /// Gives each number of slots the cost of the next smaller one that has a cost. Items without costs get none, or all
+  /// the same if the number of teams is given.
+  void fill() {
+    for (StreamItem &item : items)
+      if (item.costs.front() == 0 || item.costs.back() == 0)
+        item.costs.assign(option.teams ? item.costs.size() : 0, 1.0);
+      else
+        for (size_t i = 1; i < item.costs.size(); ++i)
+          if (item.costs[i] == 0)
+            item.costs[i] = item.costs[i - 1];
+  }
+
+  /// The least number of slots of a run from which on the choice is predicted to pay.
+  uint32_t leastSlots(const StreamChoice &choice) const {
+    const auto slots = static_cast<uint32_t>(threads);
+    uint32_t least = slots;
+    for (uint32_t have = slots; have > 1; --have) {
+      double sequence = 0;
+      for (const StreamItem &item : items)
+        sequence += item.costs.empty() ? 0 : item.costs[have - 1];
+      if (costOf(choice, items, slots, have, streamCosts()) > sequence)
+        break;
+      least = have;
+    }
+    return least;
+  }
+};
+
 } // namespace
 
 StreamsOption streamsOption(const std::string &text, int threads) {
@@ -121,40 +251,12 @@ StreamsOption streamsOption(const std::string &text, int threads) {
 }
 
 StreamsReport placeStreams(plan::PlanT &plan, const GivenStreams &given, const StreamsOption &option, int threads,
-                           const std::function<KernelCycles(size_t, int)> &cycles) {
+                           const StreamFacts &facts, const MeasuredStreams &measured) {
   StreamsReport report;
-  const auto slots = static_cast<uint32_t>(threads);
   auto &instructions = plan.blocks[0]->instructions;
   std::optional<StreamChoice> choice = givenChoice(plan, given, threads);
-  if (!choice && option.search) {
-    std::vector<StreamItem> items;
-    for (std::vector<uint32_t> &needs : package::dependences(plan))
-      items.push_back({std::move(needs), {}, 0});
-    for (size_t i = 0; i < items.size(); ++i) {
-      std::vector<double> &list = items[i].costs;
-      KernelCycles known;
-      for (int count = 1; count <= threads; ++count) {
-        if (isPredicted(count, threads))
-          known = cycles(i, count);
-        list.push_back(known.total);
-      }
-      items[i].memory = known.memory; // of all slots
-      if (std::find(list.begin(), list.end(), 0) != list.end())
-        list.assign(option.teams ? slots : 0, 1.0);
-    }
-    choice = searchStreams(items, slots, streamCosts(), option.teams);
-    report.cycles = choice->cost;
-    report.sequenceCycles = choice->sequence;
-    for (uint32_t have = slots; !option.teams && !choice->isSequence() && have > 1;
-         --have) { // from how many on it pays
-      double sequence = 0;
-      for (const StreamItem &item : items)
-        sequence += item.costs.empty() ? 0 : item.costs[have - 1];
-      if (costOf(*choice, items, slots, have, streamCosts()) > sequence)
-        break;
-      plan.least_stream_slots = have;
-    }
-  }
+  if (!choice && option.search)
+    choice = Choosing(plan, option, threads, facts, measured).choose(report);
   if (!choice || choice->isSequence())
     return report;
   apply(plan, *choice);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/space/Prediction.h"
+#include "compile/ScheduleSource.h"
 #include "package/Writer.h"
 
 #include <cstdint>
@@ -29,18 +30,40 @@ struct StreamLine {
 /// The line for an instruction with these names, of which the first counts most; nothing if there is none.
 using GivenStreams = std::function<std::optional<StreamLine>(const std::vector<std::string> &names)>;
 
+/// What was measured about streams before. Functions may be empty.
+struct MeasuredStreams {
+  /// The choice for a plan that was compared with a sequence by running whole packages, as textOf it ("": no choice was
+  /// faster), and where that is from in words; nothing: none was compared. `plan`: StreamsReport::plan.
+  std::function<std::optional<std::pair<std::string, std::string>>(const std::string &plan)> decision;
+  /// Seconds of a kernel on a team: the task's number of threads. Also for kernels that cannot run beside others.
+  MeasuredTimes times;
+  /// A phase must be predicted, or measured kernel by kernel, to be faster than a sequence by this share.
+  double margin = 0.05;
+};
+
 /// What was chosen for one plan.
 struct StreamsReport {
   size_t instructions = 0;               // instructions that run beside others
   size_t phases = 0;                     // phases in which they do
   double cycles = 0, sequenceCycles = 0; // predicted, of all kernels together; both 0 if nothing was searched
+  size_t measured = 0;                   // instructions whose costs on teams were measured
+  std::string plan;                      // hash of the plan and its schedules; "": nothing was searched
+  std::string choice;                    // textOf the choice of the search; "": nothing was searched
+  std::string decision;                  // where the choice is from, if MeasuredStreams::decision had one
+};
+
+/// What the search for streams knows about the instructions of a plan's entry block, by position.
+struct StreamFacts {
+  std::function<KernelCycles(size_t position, int slots)> cycles;           // predicted on a team of `slots` slots
+  std::function<std::optional<double>(size_t position, int slots)> seconds; // measured
+  std::function<std::string(size_t position)> identity; // equal for kernels with equal code and schedules
 };
 
 /// Gives the instructions of the plan's entry block places and waits, and changes their order as far as their operands
-/// allow. Lines that are `given` decide if there are any; else the search, if `option` asks for it. `cycles(position,
-/// slots)` predicts an instruction on a team of `slots` slots.
+/// allow. Lines that are `given` decide if there are any; else a decision by measurements; else the search. The last two
+/// only if `option` asks for it.
 StreamsReport placeStreams(plan::PlanT &plan, const GivenStreams &given, const StreamsOption &option, int threads,
-                           const std::function<KernelCycles(size_t position, int slots)> &cycles);
+                           const StreamFacts &facts, const MeasuredStreams &measured);
 
 /// The plan's streams as lines of a schedule file: "conv1: stream/1 order=3 first=0 slots=2".
 std::string streamsText(const plan::PlanT &plan);

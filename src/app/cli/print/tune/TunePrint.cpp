@@ -28,16 +28,16 @@ TableCell microsecondsCell(double seconds) {
 }
 std::string percent(double share) { return fmt::format("{:.1f}", share * 100); }
 
-/// "1.052 times the untuned one's speed (1.044 to 1.060), faster". `other` replaces the word "untuned".
-std::string speedText(const TunedComparison &comparison, const std::string &other = "untuned") {
+/// "1.052 times the speed of the untuned one (1.044 to 1.060), faster". `other` replaces "the untuned one".
+std::string speedText(const TunedComparison &comparison, const std::string &other = "the untuned one") {
   const json &peer = comparison.comparison.at("peers").at(0);
   if (!peer.contains("ratio"))
     return "the outputs of both do not agree";
-  return fmt::format("{:.3f} times the {} one's speed ({:.3f} to {:.3f}), {}", peer.value("ratio", 0.0), other,
+  return fmt::format("{:.3f} times the speed of {} ({:.3f} to {:.3f}), {}", peer.value("ratio", 0.0), other,
                      peer.value("ratio_low", 0.0), peer.value("ratio_high", 0.0), peer.value("verdict", ""));
 }
 
-/// "1.052 times the untuned one's speed (1.044 to 1.060), faster; verified: relative error 3.1e-07".
+/// "1.052 times the speed of the untuned one (1.044 to 1.060), faster; verified: relative error 3.1e-07".
 std::string outcomeText(const TunedOutcome &outcome) {
   return outcome.comparison ? fmt::format("{}; {}", speedText(*outcome.comparison), outcome.check.text)
                             : outcome.check.text;
@@ -65,8 +65,8 @@ std::string graphText(const GraphOutcome &graph) {
   if (!graph.comparison)
     return text + "their times choose the default graph\n";
   return text + fmt::format("their times choose other layouts, kernels or orders of images for {}: {}; {}\n",
-                            counted(int64_t(graph.choices), "operator"), speedText(*graph.comparison, "default"),
-                            graph.kept ? "kept" : "not kept");
+                            counted(int64_t(graph.choices), "operator"),
+                            speedText(*graph.comparison, "the default one"), graph.kept ? "kept" : "not kept");
 }
 
 json graphJson(const GraphOutcome &graph) {
@@ -75,6 +75,45 @@ json graphJson(const GraphOutcome &graph) {
   if (graph.comparison)
     document["comparison"] = graph.comparison->comparison;
   return document;
+}
+
+/// What was compared about streams, one line for each choice, and what is kept.
+std::string streamsText(const StreamOutcome &streams) {
+  std::string text =
+      fmt::format("streams: {} on teams of threads, {} of them measured by this run\n",
+                  counted(int64_t(streams.kernels), "time of a kernel", "times of kernels"), streams.measured);
+  for (const StreamCandidate &candidate : streams.candidates) {
+    const StreamsReport &report = candidate.report;
+    std::string verdict = candidate.comparison ? speedText(*candidate.comparison, candidate.against)
+                          : candidate.verdict == store::TuningVerdict::open
+                              ? "not compared, the time was over"
+                              : fmt::format("compared by an earlier run, {}", name(candidate.verdict));
+    text += fmt::format("  {}: {} beside others in {}, expected {:.3f}: {}\n", candidate.from,
+                        counted(int64_t(report.instructions), "kernel"), counted(int64_t(report.phases), "phase"),
+                        report.cycles > 0 ? report.sequenceCycles / report.cycles : 1.0, verdict);
+  }
+  text += streams.kept ? fmt::format("  kept: the choice of {}\n", streams.candidates[*streams.kept].from)
+                       : "  kept: a sequence, no kernels beside each other\n";
+  return streams.complete ? text : text + "  the time was over before all was measured; the same command goes on\n";
+}
+
+json streamsJson(const StreamOutcome &streams) {
+  json candidates = json::array();
+  for (const StreamCandidate &candidate : streams.candidates)
+    candidates.push_back({{"from", candidate.from},
+                          {"choice", candidate.choice},
+                          {"kernels", candidate.report.instructions},
+                          {"phase_count", candidate.report.phases},
+                          {"expected_cycles", candidate.report.cycles},
+                          {"sequence_cycles", candidate.report.sequenceCycles},
+                          {"verdict", name(candidate.verdict)},
+                          {"against", candidate.against},
+                          {"comparison", candidate.comparison ? candidate.comparison->comparison : json()}});
+  return {{"times", streams.kernels},
+          {"measured", streams.measured},
+          {"candidates", candidates},
+          {"kept", streams.kept ? json(streams.candidates[*streams.kept].choice) : json()},
+          {"complete", streams.complete}};
 }
 
 std::string wholeText(const TuneJob &job, const Tuned &tuned, const TableStyle &style) {
@@ -200,6 +239,8 @@ json tunedJson(const TuneJob &job, const Tuned &tuned, const Table &tasks) {
   }
   if (tuned.graph)
     document["graph"] = graphJson(*tuned.graph);
+  if (tuned.streams)
+    document["streams"] = streamsJson(*tuned.streams);
   return document;
 }
 
@@ -217,6 +258,8 @@ std::string tunedText(const TuneJob &job, const Tuned &tuned, const Table &tasks
                       tuned.chooseSeconds, counts.prepare, tuned.seconds);
   if (tuned.graph)
     text += graphText(*tuned.graph) + wholeText(job, tuned, style);
+  if (tuned.streams)
+    text += streamsText(*tuned.streams);
   return text + tuned.kept;
 }
 
