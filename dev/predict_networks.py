@@ -1,4 +1,4 @@
-"""Small networks of twelve families as ONNX files, for dev/predict_eval.py: each follows from its name alone.
+"""Small networks of thirteen families as ONNX files, for dev/predict_eval.py: each follows from its name alone.
 
 A family has networks that are built alike (repeated blocks of one kind) and differ in depth, widths and input. Weights are
 drawn so that activations keep their size. All networks are float32 and have one input.
@@ -179,6 +179,32 @@ def inception(rng, batch):
                          net.conv(net.conv(x, part // 4 // 4 * 4, 1), part // 2, 5),
                          net.conv(net.pool(x, 3, 1, pad=1), part // 2, 1))
         x = net.pool(x, 3, 2, pad=1)
+    return net, net.classes(x, 100)
+
+
+@family
+def nasnet(rng, batch):
+    """Random cells as in NASNet (Zoph et al., "Learning Transferable Architectures for Scalable Image Recognition", CVPR 2018): each
+    of four or five blocks adds two of what came before, after an operator each; what no block uses is joined."""
+    net, width = image(rng, batch, 48, 64, 96), int(rng.choice([8, 16, 24, 32]))
+
+    def separable(x, size):
+        return net.conv(net.conv(x, width, size, groups=width, act=None), width, 1)
+
+    operators = [lambda x: x, lambda x: separable(x, 3), lambda x: separable(x, 5), lambda x: net.conv(x, width, 1),
+                 lambda x: net.pool(x, 3, 1, "AveragePool", 1), lambda x: net.pool(x, 3, 1, "MaxPool", 1)]
+    blocks = [[(int(rng.integers(2 + block)), int(rng.integers(len(operators)))) for _ in range(2)]
+              for block in range(int(rng.integers(4, 6)))]
+    before = x = net.conv("x", width, 3, 2)
+    for stage in range(int(rng.integers(1, 4))):
+        for _ in range(int(rng.integers(1, 3))):
+            values = [net.conv(before, width, 1), net.conv(x, width, 1)]
+            for block in blocks:
+                values.append(net.scale(net.join("Add", *(operators[operator](values[of]) for of, operator in block)), 0.7))
+            used = {of for block in blocks for of, _ in block}
+            before, x = x, net.join("Concat", *(value for i, value in enumerate(values) if i not in used))
+        before = x = net.pool(x, 3, 2, pad=1)
+        width *= 2
     return net, net.classes(x, 100)
 
 
