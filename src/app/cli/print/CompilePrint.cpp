@@ -28,6 +28,7 @@ nlohmann::json compiledJson(const CompileJob &job, const CompiledModel &compiled
           {"streams",
            {{"kernels", report.streams.instructions},
             {"phase_count", report.streams.phases},
+            {"kernels_on_fewer_threads", report.streams.alone},
             {"predicted_cycles", report.streams.cycles},
             {"sequence_cycles", report.streams.sequenceCycles},
             {"measured_kernels", report.streams.measured},
@@ -59,12 +60,14 @@ static std::string streamsText(const CompiledModel &compiled) {
       !streams.decision.empty() ? ", compared by lathe tune: " + printable(streams.decision)
       : streams.measured > 0 ? fmt::format(", from times of {} on teams", counted(int64_t(streams.measured), "kernel"))
                              : "";
-  if (streams.instructions == 0)
+  if (streams.instructions + streams.alone == 0)
     return streams.sequenceCycles == 0 ? ""
            : source.empty()            ? "streams: none, no kernels are predicted to be faster beside each other\n"
                             : fmt::format("streams: none, no kernels are faster beside each other{}\n", source);
   std::string text = fmt::format("streams: {} beside others in {}", counted(int64_t(streams.instructions), "kernel"),
                                  counted(int64_t(streams.phases), "phase"));
+  if (streams.alone > 0)
+    text += fmt::format(", {} alone on fewer threads", streams.alone);
   if (streams.sequenceCycles > 0)
     text += fmt::format(", {} {:.3f} times as fast as in sequence{}", source.empty() ? "predicted" : "expected",
                         streams.sequenceCycles / streams.cycles, source);

@@ -106,7 +106,7 @@ class Streams(Cli):
         self.assertGreater(len(found["candidates"]), 0)
         for candidate in found["candidates"]:
             self.assertIn(candidate["from"], ("measured times", "predictions", "2 teams"))
-            self.assertGreater(candidate["kernels"], 1)
+            self.assertGreater(candidate["kernels"] + candidate["kernels_on_fewer_threads"], 0)
             self.assertIn(candidate["verdict"], ("faster", "no_gain"))
             self.assertTrue(candidate["comparison"]["agrees"])
         self.assertEqual([candidate["choice"] for candidate in found["candidates"] if candidate["verdict"] == "faster"], [found["kept"]] if found["kept"] else [])
@@ -137,7 +137,7 @@ class Streams(Cli):
             self.assertEqual((kept["kernels"], kept["phase_count"], kept["decision"][:14]),
                              (candidate["kernels"], candidate["phase_count"], "the record of "))
             said = self.lathe("compile", self.model, "-o", again, "--threads", "2", "--store", store, "--streams", "auto").stdout
-            self.assertRegex(said, r"streams: \d+ kernels beside others in \d phases?, expected [\d.]+ times as fast as in sequence, compared by lathe tune: the record of ")
+            self.assertRegex(said, r"streams: \d+ kernels beside others in \d phases?(, \d alone on fewer threads)?, expected [\d.]+ times as fast as in sequence, compared by lathe tune: the record of ")
             outputs = [self.outputs(file, "o.npz", "--threads", "2").tobytes() for file in (again, package)]
             self.assertEqual(outputs[0], outputs[1])
         # Nothing else uses them: neither another number of threads, nor a number of teams, nor --streams off.
@@ -157,6 +157,22 @@ class Streams(Cli):
             of = {tracks[event["tid"]] for event in events if event["ph"] == "X" and event["name"].startswith(side + "2") and "kind" in event["args"]}
             self.assertEqual(len(of), 1, side)
             self.assertIn("team", of.pop())
+
+    def test_a_kernel_alone_may_have_fewer_threads(self):
+        file, package, path = self.path("fewer.txt"), self.path("fewer.lathe"), self.path("fewer.json")
+        with open(file, "w") as out:
+            out.write("left2: stream/1 first=0 slots=2\n")
+        said = self.lathe("compile", self.model, "-o", package, "--schedule", file, "--threads", "4").stdout
+        self.assertIn("streams: 0 kernels beside others in 0 phases, 1 alone on fewer threads", said)
+        self.lathe("profile", package, "--threads", "4", "--trace", path, "--repetitions", "3", "--no-check")
+        with open(path) as out:
+            events = json.load(out)["traceEvents"]
+        tracks = {event["tid"]: event["args"]["name"] for event in events if event.get("name") == "thread_name"}
+        names = {event["name"].split()[0] for event in events if event["ph"] == "X" and tracks[event["tid"]] == "team of slots 0 to 1"}
+        self.assertEqual(len(names), 1, names)
+        expected = self.outputs(self.model, "all.npz", "--threads", "4")
+        for threads in ("1", "2", "3", "4", "8"):
+            self.assertEqual(self.outputs(package, f"fewer{threads}.npz", "--threads", threads).tobytes(), expected.tobytes())
 
     def test_the_report_says_what_was_chosen(self):
         package = self.path("report.lathe")

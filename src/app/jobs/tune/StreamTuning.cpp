@@ -90,7 +90,7 @@ void StreamTuning::propose() {
   auto add = [&](const std::string &from, const std::string &streams, const MeasuredStreams &measured) {
     StreamsReport report = choose(streams, measured);
     auto same = [&](const StreamCandidate &other) { return other.choice == report.choice; };
-    if (report.instructions > 0 && std::none_of(outcome.candidates.begin(), outcome.candidates.end(), same))
+    if (report.instructions + report.alone > 0 && std::none_of(outcome.candidates.begin(), outcome.candidates.end(), same))
       outcome.candidates.push_back({.from = from, .choice = report.choice, .report = report});
   };
   MeasuredStreams measured, predicted;

@@ -94,6 +94,9 @@ public:
       begin = end;
     }
     choice.cost = costOf(choice, items, slots, slots, costs);
+    // What streams cost outside of kernels is not in these costs.
+    if (!forced && choice.cost * (1 + margin / 5) > choice.sequence)
+      return sequenceOf(items);
     return std::move(choice);
   }
 
@@ -212,11 +215,21 @@ private:
       }
   }
 
+  /// The step of one item without company: on all slots, or on fewer if it is faster there.
+  Step alone(uint32_t item) const {
+    Step best{wide(items[item]), {item}, {StreamSlots{}}};
+    const std::vector<double> &cost = items[item].costs;
+    for (uint32_t count = 1; !forced && count < cost.size(); ++count)
+      if (double on = cost[count - 1] * (1 + margin); on < best.cost)
+        best = {on, {item}, {StreamSlots{0, count}}};
+    return best;
+  }
+
   /// The step of lowest cost for items that run after some set and before all others; its cost is infinite if they
   /// cannot run beside each other.
   Step stepOf(const std::vector<uint32_t> &list) const {
     if (list.size() == 1)
-      return {wide(items[list[0]]), list, {StreamSlots{}}};
+      return alone(list[0]);
     if (std::any_of(list.begin(), list.end(), [&](uint32_t item) { return items[item].costs.empty(); }))
       return {};
     std::vector<std::vector<size_t>> needs(list.size()); // positions in `list`

@@ -43,7 +43,8 @@ struct StreamChoice {
 };
 
 /// Chooses streams for `slots` slots. `teams` = 0: divides the slots in several ways and takes a phase only if its
-/// cost times 1 + `margin` is below that of its items one after the other; `teams` >= 2: every phase has as many teams,
+/// cost times 1 + `margin` is below that of its items one after the other; also gives an item alone fewer slots, if that
+/// cost times 1 + `margin` is below its cost on all of them. The whole must save a fifth of `margin`. `teams` >= 2: every phase has as many teams,
 /// as equal as the slots allow, and is taken wherever items can run beside each other.
 StreamChoice searchStreams(const std::vector<StreamItem> &items, uint32_t slots, const StreamCosts &costs,
                            uint32_t teams = 0, double margin = 0.05);

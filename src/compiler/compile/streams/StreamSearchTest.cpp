@@ -49,6 +49,21 @@ TEST(StreamSearch, chainsThatDoNotScaleRunBesideEachOther) {
   EXPECT_FALSE(choice.slots[1] == choice.slots[2]);
 }
 
+TEST(StreamSearch, anItemMayBeFasterOnFewerSlots) {
+  std::vector<StreamItem> items{item(1000, 8, {}, 8), item(100, 8, {0}, 8), item(1000, 8, {1}, 8)};
+  items[1].costs = {40, 30, 25, 30, 40, 50, 60, 70};
+  StreamChoice choice = searchStreams(items, 8, {1, 1});
+  expectLegal(choice, items, 8);
+  EXPECT_EQ(choice.slots, (std::vector<StreamSlots>{{0, 0}, {0, 3}, {0, 0}}));
+  EXPECT_EQ(choice.sequence, 320);
+  EXPECT_EQ(choice.cost, 275); // without a fork: nothing runs beside it
+  EXPECT_TRUE(searchStreams(items, 8, {1, 1}, 2).isSequence()) << "a number of teams asks for items beside others";
+  items[1].costs = {72, 71, 69, 69, 69, 70, 70, 70}; // within the margin
+  EXPECT_TRUE(searchStreams(items, 8, {1, 1}).isSequence());
+  items[1].costs = {2, 1.9, 1.8, 1.8, 1.9, 2, 2, 2}; // what it saves does not count in the whole
+  EXPECT_TRUE(searchStreams(items, 8, {1, 1}).isSequence());
+}
+
 TEST(StreamSearch, textsOfChoicesAreReadAgain) {
   std::mt19937 random(std::random_device{}());
   const auto seed = random();

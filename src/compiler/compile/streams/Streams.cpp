@@ -264,8 +264,10 @@ StreamsReport placeStreams(plan::PlanT &plan, const GivenStreams &given, const S
     end = phaseEnd(*choice, begin);
     if (instructions[begin]->place < 0)
       continue;
-    report.instructions += end - begin;
-    ++report.phases;
+    const bool together = std::any_of(instructions.begin() + int64_t(begin), instructions.begin() + int64_t(end),
+                                      [&](const auto &other) { return other->place != instructions[begin]->place; });
+    (together ? report.instructions : report.alone) += end - begin;
+    report.phases += together;
   }
   return report;
 }

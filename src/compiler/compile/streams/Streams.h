@@ -45,6 +45,7 @@ struct MeasuredStreams {
 struct StreamsReport {
   size_t instructions = 0;               // instructions that run beside others
   size_t phases = 0;                     // phases in which they do
+  size_t alone = 0;                      // instructions that run alone on some of the slots
   double cycles = 0, sequenceCycles = 0; // predicted, of all kernels together; both 0 if nothing was searched
   size_t measured = 0;                   // instructions whose costs on teams were measured
   std::string plan;                      // hash of the plan and its schedules; "": nothing was searched

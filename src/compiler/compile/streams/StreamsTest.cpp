@@ -114,6 +114,18 @@ TEST(Streams, aDecisionComesBeforeTheSearch) {
   EXPECT_EQ(damaged.instructions, 4u); // the search's choice
 }
 
+TEST(Streams, instructionsAloneOnFewerSlotsAreNotBesideOthers) {
+  plan::PlanT plan = diamond();
+  MeasuredStreams measured;
+  measured.decision = [](const std::string &) {
+    return std::optional(std::pair(std::string("stream/1 0@0+1 1 2 3@0+1 4@1+1 5"), std::string("x")));
+  };
+  StreamsReport report = place(plan, facts(), measured);
+  EXPECT_EQ(report.alone, 1u);
+  EXPECT_EQ(report.instructions, 2u);
+  EXPECT_EQ(report.phases, 1u);
+}
+
 TEST(Streams, identitiesTellPlansAndSchedulesApart) {
   plan::PlanT plan = diamond(), other = diamond();
   std::string identity = place(plan, facts(), {}).plan;

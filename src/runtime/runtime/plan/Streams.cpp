@@ -65,7 +65,7 @@ void Context::State::bindPhases() {
              have = static_cast<uint64_t>(allSlots.slots());
   if (wholeBatches || !mayStream || have < plan->leastStreamSlots)
     return;
-  bool beside = false;
+  bool divides = false; // some phase has several teams, or a team that is not all slots
   for (const Phase &phase : plan->phases) {
     std::vector<ThreadPool::Slots> teams;
     for (const PlaceSlots &place : phase.teams) {
@@ -78,9 +78,9 @@ void Context::State::bindPhases() {
     phases.push_back(std::make_unique<BoundPhase>(phase, *pool, teams));
     for (size_t i = 0; i < teams.size(); ++i)
       setParallel(*phases.back()->streams.emplace_back(std::make_unique<Stream>(phases.back()->teams[i])));
-    beside = beside || teams.size() > 1;
+    divides = divides || teams.size() > 1 || (teams.size() == 1 && teams[0].count < allSlots.slots());
   }
-  if (!beside)
+  if (!divides)
     phases.clear();
 }
 

@@ -88,9 +88,10 @@ std::string streamsText(const StreamOutcome &streams) {
                           : candidate.verdict == store::TuningVerdict::open
                               ? "not compared, the time was over"
                               : fmt::format("compared by an earlier run, {}", name(candidate.verdict));
-    text += fmt::format("  {}: {} beside others in {}, expected {:.3f}: {}\n", candidate.from,
-                        counted(int64_t(report.instructions), "kernel"), counted(int64_t(report.phases), "phase"),
-                        report.cycles > 0 ? report.sequenceCycles / report.cycles : 1.0, verdict);
+    text +=
+        fmt::format("  {}: {} beside others in {}, {} alone on fewer threads, expected {:.3f}: {}\n", candidate.from,
+                    counted(int64_t(report.instructions), "kernel"), counted(int64_t(report.phases), "phase"),
+                    report.alone, report.cycles > 0 ? report.sequenceCycles / report.cycles : 1.0, verdict);
   }
   text += streams.kept ? fmt::format("  kept: the choice of {}\n", streams.candidates[*streams.kept].from)
                        : "  kept: a sequence, no kernels beside each other\n";
@@ -104,6 +105,7 @@ json streamsJson(const StreamOutcome &streams) {
                           {"choice", candidate.choice},
                           {"kernels", candidate.report.instructions},
                           {"phase_count", candidate.report.phases},
+                          {"kernels_on_fewer_threads", candidate.report.alone},
                           {"expected_cycles", candidate.report.cycles},
                           {"sequence_cycles", candidate.report.sequenceCycles},
                           {"verdict", name(candidate.verdict)},
