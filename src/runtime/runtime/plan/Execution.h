@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -48,6 +49,22 @@ struct Stream {
   const Block *current = nullptr; // the block of the plan that runs
   Mapping lateScratch;            // scratch memory of kernel calls whose extents depend on data
   bool ofCaller = true;           // true while the thread that called Context::run leads the team
+
+  /// How far a stream of a phase is, for the streams beside it.
+  struct alignas(64) Progress {
+    std::atomic<uint32_t> done{0};     // all instructions of the stream with smaller ids are done
+    std::atomic<bool> finished{false}; // true once the stream has ended
+    std::exception_ptr error;
+    uint32_t failed = UINT32_MAX; // id of the instruction with the error
+
+    /// Before a run, in which nobody else reads it yet.
+    void begin() {
+      done.store(0, std::memory_order_relaxed);
+      finished.store(false, std::memory_order_relaxed);
+      error = nullptr;
+      failed = UINT32_MAX;
+    }
+  } progress;
 };
 
 /// A phase of the plan with its streams on a pool's slots.

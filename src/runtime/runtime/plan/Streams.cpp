@@ -110,23 +110,18 @@ void Context::State::executePhases() {
 
 /// One run of a phase.
 struct Context::State::PhaseRun {
-  struct alignas(64) Progress {
-    std::atomic<uint32_t> done{0};     // all instructions of the stream with smaller ids are done
-    std::atomic<bool> finished{false}; // true once the stream has ended
-    std::exception_ptr error;
-    uint32_t failed = UINT32_MAX; // id of the instruction with the error
-  };
+  using Progress = Stream::Progress;
   State &state;
   BoundPhase &bound;
-  std::vector<Progress> progress; // by stream
   std::thread::id caller = std::this_thread::get_id();
 
   bool isDone(uint32_t instruction) const {
     const Moment &moment = state.plan->moments[instruction];
-    return progress[moment.stream].done.load() > instruction;
+    return bound.streams[moment.stream]->progress.done.load() > instruction;
   }
   bool isFinished() const {
-    return std::all_of(progress.begin(), progress.end(), [](const Progress &one) { return one.finished.load(); });
+    return std::all_of(bound.streams.begin(), bound.streams.end(),
+                       [](const auto &stream) { return stream->progress.finished.load(); });
   }
   void fail(Progress &own, uint32_t instruction) {
     if (!own.error) {
@@ -139,7 +134,7 @@ struct Context::State::PhaseRun {
 
   void runStream(size_t number) {
     Stream &stream = *bound.streams[number];
-    Progress &own = progress[number];
+    Progress &own = stream.progress;
     stream.current = &state.plan->blocks[0];
     uint32_t current = 0;
     try {
@@ -171,7 +166,7 @@ struct Context::State::PhaseRun {
       } catch (const Leave &) {
         return;
       } catch (...) {
-        fail(progress[bound.teams.ofCaller()], UINT32_MAX);
+        fail(stream.progress, UINT32_MAX);
       }
     }
   }
@@ -188,16 +183,19 @@ struct Context::State::PhaseRun {
 };
 
 void Context::State::runPhase(BoundPhase &bound) {
-  PhaseRun run{*this, bound, std::vector<PhaseRun::Progress>(bound.streams.size())};
+  for (const auto &stream : bound.streams)
+    stream->progress.begin();
+  PhaseRun run{*this, bound};
   bound.teams.run(PhaseRun::lead, &run);
   leaving.store(false);
-  auto failed = std::min_element(run.progress.begin(), run.progress.end(),
-                                 [](const auto &a, const auto &b) { return a.failed < b.failed; });
-  if (failed->error)
-    std::rethrow_exception(failed->error);
-  for (const PhaseRun::Progress &one : run.progress)
-    if (one.error)
-      std::rethrow_exception(one.error);
+  const auto &streams = bound.streams;
+  auto failed = std::min_element(streams.begin(), streams.end(),
+                                 [](const auto &a, const auto &b) { return a->progress.failed < b->progress.failed; });
+  if (failed->get()->progress.error)
+    std::rethrow_exception(failed->get()->progress.error);
+  for (const auto &stream : streams)
+    if (stream->progress.error)
+      std::rethrow_exception(stream->progress.error);
 }
 
 /// Runs the instructions of a phase one at a time in a random order that the plan allows, all on this thread.
