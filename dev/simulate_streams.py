@@ -204,8 +204,8 @@ def simulate(options, measured, name, slots, join):
     best = simulation.best_slots(items, rate)
     ratios = [simulation.sequence(items, best, rate) / simulation.streams(items, rate) for _ in range(options.runs)]
     predicted = re.search(r"predicted ([\d.]+) times", said)
-    beside = re.search(r"streams: (\d+) kernels? beside others in (\d+) phase", said)
-    return *interval(ratios), float(predicted[1]) if predicted else 1.0, beside.groups() if beside else ("0", "0")
+    beside = re.search(r"streams: (\d+) kernels? beside others in (\d+) phases?(?:, (\d+) alone)?", said)
+    return *interval(ratios), float(predicted[1]) if predicted else 1.0, beside.groups("0") if beside else ("0", "0", "0")
 
 
 def check(options, measured, name, join):
@@ -254,10 +254,10 @@ def main():
                 print(lines[-1], flush=True)
     else:
         counts = [int(count) for count in options.slots.split(",")]
-        lines += ["| network | slots | phases (kernels) | predicted | simulated |", "|---|---|---|---|---|"]
+        lines += ["| network | slots | phases (kernels) | kernels alone on fewer slots | predicted | simulated |", "|---|---|---|---|---|---|"]
         for done, (name, slots) in enumerate((name, slots) for name in names for slots in counts):
-            mean, half, predicted, (kernels, phases) = simulate(options, measured, name, slots, join)
-            lines.append(f"| {name.removeprefix('zoo:')} | {slots} | {phases} ({kernels}) | {predicted:.3f} | {mean:.3f} ± {half:.3f} |")
+            mean, half, predicted, (kernels, phases, alone) = simulate(options, measured, name, slots, join)
+            lines.append(f"| {name.removeprefix('zoo:')} | {slots} | {phases} ({kernels}) | {alone} | {predicted:.3f} | {mean:.3f} ± {half:.3f} |")
             left = (time.monotonic() - began) / (done + 1) * (len(names) * len(counts) - done - 1)
             print(f"{lines[-1]}   about {left:.0f} s left", flush=True)
     if options.table:
