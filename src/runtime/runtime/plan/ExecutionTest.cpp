@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
+#include <fstream>
+#include <unistd.h>
+
 using namespace lathe;
 using namespace lathe::runtime;
 using namespace lathe::runtime::testing;
@@ -23,6 +27,35 @@ TEST_F(ExecutionTest, callsReferences) {
     context.run();
     EXPECT_THAT(floats(context.output(0)), ElementsAre(0, -0.5f, -1, -1.5f, -2));
   }
+}
+
+/// Resident bytes of this process.
+int64_t residentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+// So the kernels' first writes place the pages of temporary values, each team's in the memory next to it.
+TEST_F(ExecutionTest, noPageOfTheArenaIsTouchedBeforeTheRun) {
+  constexpr int64_t count = int64_t(16) << 20, bytes = 4 * count;
+  TestPlan p;
+  uint32_t x = p.input("x", {"N"}), t = p.temporary("t", {"N"}), out = p.output("out", {"N"});
+  p.half(x, t, "N");
+  p.half(t, out, "N");
+  Context context(p.model(), {.threads = 2});
+  Tensor input(ElementType::f32, {count}), output(ElementType::f32, {count});
+  std::memset(input.data(), 0, bytes);
+  std::memset(output.data(), 0, bytes);
+  context.setInput(0, Tensor::borrow(ElementType::f32, {count}, input.data()));
+  context.setOutput(0, Tensor::borrow(ElementType::f32, {count}, output.data()));
+  const int64_t before = residentBytes();
+  context.outputDims(0); // plans the memory
+  EXPECT_GE(context.memory().arenaBytes, uint64_t(bytes));
+  EXPECT_LT(residentBytes() - before, bytes / 8);
+  context.run();
+  EXPECT_GT(residentBytes() - before, bytes / 2);
 }
 
 TEST_F(ExecutionTest, referencesThatFailNameTheNode) {
