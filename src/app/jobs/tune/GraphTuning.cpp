@@ -108,10 +108,7 @@ void GraphTuning::measure(tune::TrialRunner &runner, double deadline, Progress &
     progress.update("measuring kernels of other graphs", ++done, questions.size());
     if (question.measurement || lab::steadySeconds() > deadline)
       continue;
-    if (Outcome<bool> prepared = runner.prepare(question.task))
-      question.measurement = runner.measure(question.task, {question.schedule}, tune::unmeasured).at(0);
-    else
-      question.measurement = declined(question.schedule, prepared.reason());
+    question.measurement = measured(runner, question.task, question.schedule);
     if (question.measurement->passed())
       question.seconds = question.measurement->best();
     ++result.measured;

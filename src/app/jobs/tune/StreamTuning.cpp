@@ -1,9 +1,9 @@
 #include "jobs/tune/StreamTuning.h"
 
+#include "jobs/tune/ProcessTrials.h"
 #include "jobs/tune/TaskList.h"
 #include "jobs/tune/TrialRecords.h"
 #include "lab/judging/Turns.h"
-#include "tune/measure/Measure.h"
 
 #include <nlohmann/json.hpp>
 
@@ -62,18 +62,14 @@ void StreamTuning::measure(double deadline, Progress &progress) {
     nlohmann::json compiling = nlohmann::json::parse(measuring.compiling);
     compiling["threads"] = threads;
     here.compiling = compiling.dump();
-    tune::Measurer measurer(here);
+    ProcessTrials runner(here);
     for (auto &[key, question] : list) {
       if (lab::steadySeconds() > deadline) {
         outcome.complete = false;
         return;
       }
       progress.update("measuring kernels on teams of threads", ++outcome.measured, questions.size());
-      tune::Measurement measurement;
-      if (Outcome<bool> prepared = measurer.prepare(question->task))
-        measurement = measurer.measure(question->task, {question->schedule}, tune::unmeasured).at(0);
-      else
-        measurement = declined(question->schedule, prepared.reason());
+      tune::Measurement measurement = measured(runner, question->task, question->schedule);
       if (measurement.passed())
         times[key] = measurement.best();
       tune::Task task = question->task;

@@ -21,11 +21,14 @@ tune::Measurement measurementOf(const store::TuningRecord &record) {
   return measurement;
 }
 
-tune::Measurement declined(const std::string &schedule, const std::string &reason) {
+tune::Measurement measured(tune::TrialRunner &runner, const tune::Task &task, const std::string &schedule) {
+  Outcome<bool> prepared = runner.prepare(task);
+  if (prepared)
+    return runner.measure(task, {schedule}, tune::unmeasured).at(0);
   tune::Measurement measurement;
   measurement.schedule = schedule;
   measurement.status = store::PointStatus::unimplemented;
-  measurement.reason = reason;
+  measurement.reason = prepared.reason();
   return measurement;
 }
 

@@ -10,8 +10,8 @@ namespace lathe::jobs {
 /// days.
 tune::Measurement measurementOf(const store::TuningRecord &record);
 
-/// The measurement of a schedule that cannot be measured, with the reason.
-tune::Measurement declined(const std::string &schedule, const std::string &reason);
+/// Measures one schedule of a task. Of a task that cannot be measured the status is unimplemented, with the reason.
+tune::Measurement measured(tune::TrialRunner &runner, const tune::Task &task, const std::string &schedule);
 
 class TrialRecords {
 public:
