@@ -14,23 +14,24 @@
 
 namespace lathe::jobs {
 
-static constexpr std::string_view originPrefix = "the record of ", shippedSuffix = " shipped with lathe";
+static constexpr std::string_view originPrefix = "the record of ", shippedSuffix = " shipped with lathe",
+                                  companySuffix = ", in company";
 static constexpr std::string_view graphPrefix = "graph/1 | ";
 
 std::string graphTask(const std::string &task, BatchOrder order) {
   return std::string(graphPrefix) + task + (order == BatchOrder::images ? " | image by image" : "");
 }
 
-GraphRecords graphRecords(store::Store &store, const std::string &platform) {
+GraphRecords graphRecords(store::Store &store, const std::string &platform, const std::string &company) {
   GraphRecords records;
   store::TuningFilter filter;
   filter.part = graphPrefix;
   filter.platform = platform;
   for (store::TuningRecord &record : store.tuning(filter))
-    if (record.task.starts_with(graphPrefix)) {
+    if (auto task = store::taskWithoutCompany(record.task, company); task && task->starts_with(graphPrefix)) {
       if (record.seconds) // times of the run that compared the graph: times of several days give another graph
         record.seconds = leadingOutcome(record).seconds;
-      records[{record.task, record.schedule}] = std::move(record);
+      records[{*task, record.schedule}] = std::move(record);
     }
   return records;
 }
@@ -46,7 +47,7 @@ UsedRecords::UsedRecords(const ModelOptions &flags) {
   if (!flags.store.empty()) {
     store::Location place(flags.store);
     require(place.mayExist(), "--store {}: does not exist: nothing was kept there yet", place.text());
-    read(flags.store);
+    read(flags.store, flags.company);
     return;
   }
   if (!isSet("XDG_DATA_HOME") && !isSet("HOME"))
@@ -55,30 +56,61 @@ UsedRecords::UsedRecords(const ModelOptions &flags) {
   if (!std::filesystem::exists(storeOf(flags), ignored))
     return;
   try {
-    read(storeOf(flags));
+    read(storeOf(flags), flags.company);
   } catch (const Error &error) {
     sayWithoutRecords("tuning records", error);
   }
 }
 
-void UsedRecords::read(const std::string &path) {
+void UsedRecords::Book::add(const std::string &task, Entry entry) {
+  entries[task] = std::move(entry);
+  if (std::optional<std::string> closed = withoutOpenExtents(task))
+    openTasks[*closed] = task;
+}
+
+const UsedRecords::Entry *UsedRecords::Book::find(const std::string &task) const {
+  auto found = entries.find(task);
+  return found == entries.end() ? nullptr : &found->second;
+}
+
+const UsedRecords::Entry *UsedRecords::Book::findOther(const std::string &task) const {
+  if (std::optional<std::string> closed = withoutOpenExtents(task))
+    if (const Entry *entry = find(*closed))
+      return entry;
+  auto open = openTasks.find(task);
+  return open == openTasks.end() ? nullptr : find(open->second);
+}
+
+void UsedRecords::read(const std::string &path, const std::string &company) {
   store::Store store = store::openForReading(path);
   std::string name = store.connection().location().name();
   std::string platform = lab::platformHere().key();
   bool graphs = false;
-  for (store::ChosenSchedule &chosen : store.chosenSchedules(platform))
-    if (chosen.task.starts_with(graphPrefix))
+  for (store::ChosenSchedule &chosen : store.chosenSchedules(platform)) {
+    std::optional<std::string> task = store::taskWithoutCompany(chosen.task, company);
+    bool isTogether = task && !company.empty();
+    if (!task)
+      task = store::taskWithoutCompany(chosen.task, "");
+    if (!task) // in other company
+      continue;
+    if (task->starts_with(graphPrefix)) {
       graphs |= chosen.platform == platform;
-    else if (!chosen.schedule.empty() ||
-             !archives.empty()) { // a default schedule in the store matters if shipped records differ
-      entries[chosen.task] = {chosen.schedule,
-                              fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
-      if (std::optional<std::string> closed = withoutOpenExtents(chosen.task))
-        openTasks[*closed] = chosen.task;
+      continue;
     }
-  if (!graphs)
-    return;
-  for (auto &[key, record] : graphRecords(store, platform))
+    // A default schedule matters if records that come later in `find` differ.
+    if (!chosen.schedule.empty() || isTogether || !archives.empty())
+      (isTogether ? together : alone)
+          .add(*task, {chosen.schedule, fmt::format("{}{} in {}{}", originPrefix, chosen.measured.substr(0, 10),
+                                                    printable(name), isTogether ? companySuffix : "")});
+  }
+  if (graphs)
+    readTimes(store, platform, company);
+  if (times.empty() && graphs && !company.empty())
+    readTimes(store, platform, "");
+}
+
+void UsedRecords::readTimes(store::Store &store, const std::string &platform, const std::string &company) {
+  for (auto &[key, record] : graphRecords(store, platform, company))
     if (record.seconds && record.verdict == store::TuningVerdict::faster)
       times[key] = *record.seconds;
 }
@@ -102,22 +134,16 @@ std::optional<UsedRecords::Entry> UsedRecords::findShipped(const std::string &ta
 }
 
 std::optional<UsedRecords::Entry> UsedRecords::find(const std::string &task) const {
-  auto own = [&](const std::string &text) -> std::optional<Entry> {
-    auto found = entries.find(text);
-    return found == entries.end() ? std::nullopt : std::optional(found->second);
-  };
+  auto used = [](const Entry &entry) { return entry.schedule.empty() ? std::nullopt : std::optional(entry); };
+  for (const Entry *entry : {together.find(task), together.findOther(task), alone.find(task)})
+    if (entry)
+      return used(*entry);
+  if (std::optional<Entry> entry = findShipped(task))
+    return entry;
+  if (const Entry *entry = alone.findOther(task))
+    return used(*entry);
   std::optional<std::string> closed = withoutOpenExtents(task);
-  auto open = openTasks.find(task);
-  std::optional<Entry> found = own(task);
-  if (!found)
-    found = findShipped(task);
-  if (!found && closed)
-    found = own(*closed);
-  if (!found && open != openTasks.end())
-    found = own(open->second);
-  if (!found && closed)
-    found = findShipped(*closed);
-  return found && !found->schedule.empty() ? found : std::nullopt;
+  return closed ? findShipped(*closed) : std::nullopt;
 }
 
 std::string UsedRecords::digest() const {
@@ -125,9 +151,10 @@ std::string UsedRecords::digest() const {
     return "";
   store::ContentHasher hasher;
   hasher.update({archives.c_str(), archives.size() + 1});
-  for (auto &[task, entry] : entries)
-    for (const std::string &text : {task, entry.schedule, entry.origin})
-      hasher.update({text.c_str(), text.size() + 1});
+  for (const Book *book : {&alone, &together})
+    for (auto &[task, entry] : book->entries)
+      for (const std::string &text : {task, entry.schedule, entry.origin})
+        hasher.update({text.c_str(), text.size() + 1});
   for (auto &[key, seconds] : times)
     for (const std::string &text : {key.first, key.second, fmt::format("{}", seconds)})
       hasher.update({text.c_str(), text.size() + 1});
@@ -140,6 +167,7 @@ void RecordUse::add(const std::string &kernel, const std::string &schedule, cons
     return;
   ++kernels;
   shipped += origin.ends_with(shippedSuffix);
+  inCompany += origin.ends_with(companySuffix);
   digest = store::contentKey(digest + "\n" + kernel + "\n" + schedule);
 }
 
@@ -160,13 +188,16 @@ void RecordUse::addGraph(const runtime::Plan &plan) {
 }
 
 std::string RecordUse::line(const ModelOptions &flags) const {
-  if (!kernels)
+  if (!kernels && flags.company.empty())
     return "";
   std::string where = !shipped             ? "in " + storeOf(flags)
                       : shipped == kernels ? "shipped with lathe"
                                            : fmt::format("in {}, or {} shipped with lathe", storeOf(flags), shipped);
-  return fmt::format("{} of {} have schedules of records {} (--no-records compiles without)", kernels,
-                     counted(int64_t(all), "kernel"), where);
+  std::string kinds = flags.company.empty()
+                          ? ""
+                          : fmt::format(": {} in this company, {} of kernels alone", inCompany, kernels - inCompany);
+  return fmt::format("{} of {} have schedules of records {}{} (--no-records compiles without)", kernels,
+                     counted(int64_t(all), "kernel"), where, kinds);
 }
 
 RecordUse recordUse(const runtime::Model &package) {

@@ -23,10 +23,10 @@ namespace lathe::jobs {
 /// The text under which times of whole kernels are stored that decide about graphs: the text of the kernel's task with
 /// a prefix. Compilations find no schedule under this text.
 std::string graphTask(const std::string &task, BatchOrder order);
-/// The tuning records of one platform whose text is a graphTask, by text and schedule. Their time is the time of the
-/// leading outcome.
+/// The tuning records of one platform and company (store::Company::str) whose text is a graphTask, by this text and
+/// schedule. Their time is the time of the leading outcome.
 using GraphRecords = std::map<std::pair<std::string, std::string>, store::TuningRecord>;
-GraphRecords graphRecords(store::Store &store, const std::string &platform);
+GraphRecords graphRecords(store::Store &store, const std::string &platform, const std::string &company = "");
 
 /// What compilations take from tuning records: schedules by task, from the best records in a store
 /// (store::Store::chosenSchedules) and from the records that come with lathe, and the times that decide about graphs.
@@ -48,22 +48,37 @@ public:
   /// Returns the schedule for the text of a task (codegen/Task.h), or nothing. The store's record of a task is
   /// preferred to the shipped one. If neither has the task, a kernel with open extents uses a record of the same
   /// kernel with extent 1, and a kernel with extent 1 uses the store's record of the same kernel with open extents.
+  /// With company, records in this company come before all of these, also where they found no gain.
   std::optional<Entry> find(const std::string &task) const;
   /// Returns the seconds of a schedule for a graph task on this platform, or nothing. Only records count whose graph
-  /// was faster than the default graph.
+  /// was faster than the default graph. With company the times are those in this company if there is any, else those
+  /// alone: times of both kinds are never compared.
   std::optional<double> seconds(const std::string &task, const std::string &schedule, BatchOrder order) const;
   /// True if no record is used, before and after addShipped.
-  bool empty() const { return entries.empty() && times.empty() && archives.empty(); }
+  bool empty() const { return alone.entries.empty() && !hasCompany() && times.empty() && archives.empty(); }
   bool hasTimes() const { return !times.empty(); }
+  /// True if a kernel has records in the company of the flags.
+  bool hasCompany() const { return !together.entries.empty(); }
   /// Hash of all entries, times and shipped archives; "" if there are none. Equal texts mean equal packages.
   std::string digest() const;
 
 private:
-  void read(const std::string &path);
+  /// Records of one company, or of kernels alone.
+  struct Book {
+    std::map<std::string, Entry> entries;         // schedule by text of the task; "": the default schedule
+    std::map<std::string, std::string> openTasks; // texts of tasks with an entry, by the same text with extent 1
+
+    void add(const std::string &task, Entry entry);
+    const Entry *find(const std::string &task) const;
+    /// The entry of the same kernel with extent 1 or with open extents.
+    const Entry *findOther(const std::string &task) const;
+  };
+
+  void read(const std::string &path, const std::string &company);
+  void readTimes(store::Store &store, const std::string &platform, const std::string &company);
   std::optional<Entry> findShipped(const std::string &task) const;
 
-  std::map<std::string, Entry> entries;         // schedule by text of the task; "": the default schedule
-  std::map<std::string, std::string> openTasks; // texts of tasks with an entry, by the same text with extent 1
+  Book alone, together;                                        // together: in the company of the flags
   std::map<std::pair<std::string, std::string>, double> times; // seconds, by text of the graph task and schedule
   std::string archives;                                        // shippedIdentity, if shipped records may be used
   std::optional<ShippedRecords> shipped;
@@ -71,8 +86,9 @@ private:
 
 /// How a compiled model uses tuning records: kernels that have schedules of records.
 struct RecordUse {
-  int kernels = 0; // kernels with a schedule of a record
-  int shipped = 0; // number of kernels whose record came with lathe
+  int kernels = 0;   // kernels with a schedule of a record
+  int shipped = 0;   // number of kernels whose record came with lathe
+  int inCompany = 0; // number of kernels whose record was measured in company
   int all = 0;
   /// Hash of the schedules from records with the names of their kernels, and of a graph that measured times chose; ""
   /// if there are neither.

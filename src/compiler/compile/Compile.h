@@ -45,6 +45,7 @@ struct CompileOptions : CompileChoices {
   /// layouts, whether two convolutions share a kernel, and the order of images in a batch. Empty: predictions alone
   /// decide.
   MeasuredTimes measured;
+  std::string company;     // what runs beside the model, by whose records it has schedules; "": nothing
   ExtentOptions extents;   // extents for which a model with symbols is compiled
   int jobs = 1;            // number of threads that the compiler uses
   std::string kernelCache; // folder of the cache of machine code (compile/KernelCache.h); "": no cache
