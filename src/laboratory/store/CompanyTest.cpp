@@ -133,6 +133,8 @@ TEST_F(CompanyTest, isTakenFromTheTaskOfTuningRecordsAgain) {
         EXPECT_EQ(found, task);
       else
         EXPECT_NE(found, task) << text << "\n" << asked;
+      if (asked.empty() && !measured.empty())
+        EXPECT_FALSE(found.has_value()) << text;
       if (found && found != task) // no kernel has such a task
         EXPECT_TRUE(isInCompany(*found)) << *found;
     }

@@ -14,6 +14,15 @@ namespace lathe::jobs {
 
 static constexpr double leastComparison = 2; // seconds
 
+/// Runs of the companion that must end during a comparison.
+static int leastRuns(const Beside &beside) { return lab::TurnOptions().minStarts * beside.companion()->leastRuns(); }
+
+/// Seconds that a comparison in company needs at least; 0 without company.
+static double leastSeconds(const Beside *beside) {
+  constexpr double slower = 2; // runs of the companion than so far
+  return beside ? slower * leastRuns(*beside) * beside->companion()->secondsPerRun() : 0;
+}
+
 /// The document of `lathe compare`.
 static nlohmann::json compared(const ModelOptions &model, const std::string &tuned, const std::string &untuned,
                                double seconds, int starts) {
@@ -34,14 +43,13 @@ static nlohmann::json compared(const ModelOptions &model, const std::string &tun
 static nlohmann::json comparedInCompany(const ModelOptions &model, const std::string &tuned, const std::string &untuned,
                                         double seconds, const Beside &beside) {
   lab::PackageCompanion &companion = *beside.companion();
-  int starts = lab::TurnOptions().minStarts, leastRuns = starts * companion.leastRuns();
-  constexpr double slower = 2; // than so far
-  seconds = std::max(seconds, slower * leastRuns * companion.secondsPerRun());
+  int starts = lab::TurnOptions().minStarts;
+  seconds = std::max(seconds, leastSeconds(&beside));
   lab::CpuAffinity bound(beside.measuredCpus());
   constexpr int tries = 4;
   for (int i = 0; i < tries; ++i, starts *= 2) {
     nlohmann::json document = companion.during([&] { return compared(model, tuned, untuned, seconds, starts); });
-    if (companion.runs() < uint64_t(leastRuns))
+    if (companion.runs() < uint64_t(leastRuns(beside)))
       continue;
     document["company"] = beside.company().str();
     document["companion_runs"] = companion.runs();
@@ -52,7 +60,7 @@ static nlohmann::json comparedInCompany(const ModelOptions &model, const std::st
   fail(
       "the comparison is mistrusted: {} runs of the companion ended meanwhile, expected at least {} (--beside-runs for "
       "each of {} starts)",
-      companion.runs(), leastRuns, lab::TurnOptions().minStarts);
+      companion.runs(), leastRuns(beside), lab::TurnOptions().minStarts);
 }
 
 TunedComparison compareTuned(const ModelOptions &model, const std::string &tuned, const std::string &untuned,
@@ -108,7 +116,7 @@ void TunedPackage::prepare(Progress &progress) {
 double TunedPackage::reservedSeconds() const {
   constexpr double share = 0.1, least = 5, most = 25; // of the comparison
   constexpr double margin = 1.5;                      // compilations with other schedules may take longer
-  return margin * compileSeconds + std::clamp(share * budget, least, most);
+  return margin * compileSeconds + std::max(std::clamp(share * budget, least, most), leastSeconds(beside));
 }
 
 TunedOutcome TunedPackage::judge(double checkSeconds, double seconds, Progress &progress) {
