@@ -95,6 +95,7 @@ class Beside(Cli):
         # What a search begins with.
         known = lambda *flags: next(one["trials"] for one in self.figures("tune", self.net, "--list-tasks", "--store", store, *flags)["tasks"] if one["first_node"] == node)
         self.put(store, in_company, prior, 2e-3, verdict="no_gain")
+        self.put(store, in_company, together + " ", None, status="mistrusted", reason="1 run of the companion")  # is tried again
         self.assertEqual((known(), known(*beside), known(*beside, "--beside-runs", "3")), (1, 2, 0))
 
         # None in company is shipped.

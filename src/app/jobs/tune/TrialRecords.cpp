@@ -64,7 +64,8 @@ void TrialRecords::recall(tune::TaskToTune &task) const {
   filter.platform = recording.platformKey();
   for (const store::TuningRecord &record : recording.store()->tuning(filter)) {
     // Skips records of `ops bench`, which measures with other caches, and records of other versions of an algorithm.
-    if (record.searcher.empty() || !isDeclared(record.schedule))
+    bool isMistrusted = record.status == store::PointStatus::mistrusted; // says nothing about the schedule
+    if (record.searcher.empty() || isMistrusted || !isDeclared(record.schedule))
       continue;
     if (record.verdict == store::TuningVerdict::faster)
       task.kept.push_back(record.schedule);
