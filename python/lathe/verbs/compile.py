@@ -14,7 +14,8 @@ def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = No
             memory: Literal["any", "small"] | None = None, streams: str | None = None, precision: Literal["fp32", "bf16"] | None = None,
             schedule: Path | None = None, optimize_for: Pairs | None = None, no_cache: bool | None = None, no_records: bool | None = None,
             zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None, specialize: Pairs | None = None,
-            range: Pairs | None = None, store: Path | None = None,
+            range: Pairs | None = None, store: Path | None = None, beside: Path | None = None, beside_threads: int | None = None,
+            beside_place: Literal["core", "cache", "socket", "machine", "any"] | None = None, beside_runs: int | None = None,
             emit: Literal["graph", "kernels", "schedule", "loops", "llvm", "asm"] | None = None, export_space: Path | None = None,
             points: int | None = None, seed: int | None = None, explain: str | None = None, layouts: bool | None = None, jobs: int | None = None,
             quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Compilation:
@@ -47,6 +48,12 @@ def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = No
         inputs are bound
     range: Refuse inputs with extents outside a range, as N=1..64
     store: Use the tuning records in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
+    beside: Compile for a model that runs beside this package: use the tuning records of `lathe tune --beside` in this company, then those of kernels
+        alone
+    beside_threads: Run what --beside names with this number of threads
+    beside_place: Run it on CPUs that share this with those of the measured side: core (the other threads of its cores), cache (the last level),
+        socket, machine (another socket); any: the first of cache, socket, machine and core with enough CPUs
+    beside_runs: Mistrust what was measured if fewer of its runs than this end beside the timed runs of a start
     output: Write the package, or with --emit the text, to FILE (-: standard output, the default of --emit)
     emit: Print this stage instead of making a package; graph, kernels and schedule can be read back
     export_space: Write the parameters of every kernel's schedules, their values, constraints and legal points as JSON to FILE, instead of making a

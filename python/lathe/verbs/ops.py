@@ -45,10 +45,6 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
         another CPU; repeat the flag for several (default none: all of it)
     beside: Measure each point alone and, in turns with it, while this problem runs without end on other CPUs: a text like those of the measured
         problems, or KIND:TEXT; give it again for another one
-    beside_threads: Run the problem of --beside with this number of threads
-    beside_place: Run it on CPUs that share this with those of the measured side: core (the other threads of its cores), cache (the last level),
-        socket, machine (another socket); any: the first of cache, socket, machine and core with enough CPUs
-    beside_runs: Mistrust a point if fewer runs than this end beside the timed runs of one of its starts
     repetitions: Time at least this many rounds in the first --starts starts; once --max-seconds are used up, three rounds per start
     starts: Start every provider at least this often; more follow until the verdict is decided or time is up (1: no more, and no verdict; `lathe ops
         diff` needs 6)
@@ -70,6 +66,7 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
     tag: Tag the experiment in the store with these words
     note: Attach this note to the experiment in the store
     name: Give the experiment this name in the store
+    Other arguments: as for `compile`.
     """
     return execute(bench, locals())
 

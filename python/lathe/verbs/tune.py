@@ -15,12 +15,13 @@ def tune(model: Path | None = None, *, shape: Pairs | None = None, override: Tex
          no_cache: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
          problem: Texts | None = None, suite: Texts | None = None, all: str | None = None, max_seconds: float | None = None,
          again: bool | None = None, problems: str | None = None, via: str | None = None, via_directory: Path | None = None, trials: int | None = None,
-         budget: str | None = None, early_stopping: int | None = None, margin: float | None = None, searcher: str | None = None,
-         seed: int | None = None, tasks: str | None = None, list_tasks: bool | None = None, evaluate_model: bool | None = None,
-         train_model: Path | None = None, start_model: Path | None = None, export_space: Path | None = None, points: int | None = None,
-         store: Path | None = None, no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None,
-         output: Path | None = None, compare: bool | None = None, quiet: bool | None = None, wide: bool | None = None,
-         progress: Progress | None = None) -> results.TuneResult:
+         budget: str | None = None, early_stopping: int | None = None, margin: float | None = None, beside: Path | None = None,
+         beside_threads: int | None = None, beside_place: Literal["core", "cache", "socket", "machine", "any"] | None = None,
+         beside_runs: int | None = None, searcher: str | None = None, seed: int | None = None, tasks: str | None = None,
+         list_tasks: bool | None = None, evaluate_model: bool | None = None, train_model: Path | None = None, start_model: Path | None = None,
+         export_space: Path | None = None, points: int | None = None, store: Path | None = None, no_store: bool | None = None,
+         tag: Texts | None = None, note: str | None = None, name: str | None = None, output: Path | None = None, compare: bool | None = None,
+         quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.TuneResult:
     """Search schedules for the kernels of a model by measuring them on this machine. Every candidate is
     checked against the reference; one is kept only where it is measurably faster than the default.
 
@@ -37,6 +38,7 @@ def tune(model: Path | None = None, *, shape: Pairs | None = None, override: Tex
     budget: Search so that this time is enough for the final comparison, too: 90s, 5m, 1h (default: until no more is expected to be gained)
     early_stopping: End a task after N schedules without a faster one (default: never)
     margin: End where one more batch of trials of every task is expected to shorten the model by less than this share
+    beside: Run this package without end on other CPUs while schedules and packages are measured; the records are of kernels in this company
     searcher: Search with xgb_itervar, xgb_knob, xgb_curve, xgb_rank_itervar, xgb_rank_knob, xgb_rank_curve, descent, ga, grid or random (default:
         xgb_itervar; docs/tuning.md says what each does)
     seed: Set the seed of the searcher, of the operands and of what --evaluate-model holds out

@@ -22,6 +22,7 @@ struct ModelOptions : CompileChoices {
   bool noCache = false;
   bool noRecords = false;
   std::string store;       // store whose tuning records are used; "": the default store
+  std::string company;     // records in this company (store::Company::str) come before those alone; "": those alone
   int64_t zooBatch = 0;    // batch of zoo:NAME; 0: the network's default
   int64_t zooSequence = 0; // steps or tokens of zoo:NAME; 0: the network's default
   uint64_t zooSeed = 0;

@@ -156,6 +156,10 @@ CompileOptions compileOptions(const ModelOptions &flags, Progress *progress) {
   if (!flags.noCache)
     options.kernelCache = cacheFolderOrSay("kernels");
   auto records = std::make_shared<UsedRecords>(flags);
+  options.company = flags.company;
+  if (!flags.company.empty() && !records->hasCompany() && !Progress::isSilent())
+    say(fmt::format("lathe {}: there are no tuning records {}: those of kernels alone are used", shownVerb(),
+                    flags.company));
   if (!records->empty()) {
     records->addShipped(targetOf(options).key());
     options.schedules.push_back(std::make_shared<TaskSchedules>(

@@ -14,7 +14,8 @@
 
 namespace lathe::jobs {
 
-static constexpr std::string_view originPrefix = "the record of ", shippedSuffix = " shipped with lathe";
+static constexpr std::string_view originPrefix = "the record of ", shippedSuffix = " shipped with lathe",
+                                  companySuffix = ", in company";
 static constexpr std::string_view graphPrefix = "graph/1 | ", teamPrefix = "team/1 | ", streamPrefix = "streams/1 | ";
 
 std::string graphTask(const std::string &task, BatchOrder order) {
@@ -27,27 +28,28 @@ std::string streamTask(const std::string &plan, int threads, const std::string &
   return fmt::format("{}{} | {} | {}", streamPrefix, plan, counted(threads, "thread"), target);
 }
 
-/// The records of tasks whose text begins with `prefix`.
-static TimeRecords timeRecords(store::Store &store, const std::string &platform, std::string_view prefix) {
+/// The records in a company of tasks whose text begins with `prefix`.
+static TimeRecords timeRecords(store::Store &store, const std::string &platform, const std::string &company,
+                               std::string_view prefix) {
   TimeRecords records;
   store::TuningFilter filter;
   filter.part = prefix;
   filter.platform = platform;
   for (store::TuningRecord &record : store.tuning(filter))
-    if (record.task.starts_with(prefix)) {
+    if (auto task = store::taskWithoutCompany(record.task, company); task && task->starts_with(prefix)) {
       if (record.seconds) // times of the run that compared: times of several days make another choice
         record.seconds = leadingOutcome(record).seconds;
-      records[{record.task, record.schedule}] = std::move(record);
+      records[{*task, record.schedule}] = std::move(record);
     }
   return records;
 }
 
-TimeRecords graphRecords(store::Store &store, const std::string &platform) {
-  return timeRecords(store, platform, graphPrefix);
+TimeRecords graphRecords(store::Store &store, const std::string &platform, const std::string &company) {
+  return timeRecords(store, platform, company, graphPrefix);
 }
 
 TimeRecords teamRecords(store::Store &store, const std::string &platform) {
-  return timeRecords(store, platform, teamPrefix);
+  return timeRecords(store, platform, "", teamPrefix);
 }
 
 static std::string storeOf(const ModelOptions &flags) {
@@ -61,7 +63,7 @@ UsedRecords::UsedRecords(const ModelOptions &flags) {
   if (!flags.store.empty()) {
     store::Location place(flags.store);
     require(place.mayExist(), "--store {}: does not exist: nothing was kept there yet", place.text());
-    read(flags.store, flags.streams == "auto");
+    read(flags.store, flags);
     return;
   }
   if (!isSet("XDG_DATA_HOME") && !isSet("HOME"))
@@ -70,39 +72,72 @@ UsedRecords::UsedRecords(const ModelOptions &flags) {
   if (!std::filesystem::exists(storeOf(flags), ignored))
     return;
   try {
-    read(storeOf(flags), flags.streams == "auto");
+    read(storeOf(flags), flags);
   } catch (const Error &error) {
     sayWithoutRecords("tuning records", error);
   }
 }
 
-void UsedRecords::read(const std::string &path, bool withStreams) {
+void UsedRecords::Book::add(const std::string &task, Entry entry) {
+  entries[task] = std::move(entry);
+  if (std::optional<std::string> closed = withoutOpenExtents(task))
+    openTasks[*closed] = task;
+}
+
+const UsedRecords::Entry *UsedRecords::Book::find(const std::string &task) const {
+  auto found = entries.find(task);
+  return found == entries.end() ? nullptr : &found->second;
+}
+
+const UsedRecords::Entry *UsedRecords::Book::findOther(const std::string &task) const {
+  if (std::optional<std::string> closed = withoutOpenExtents(task))
+    if (const Entry *entry = find(*closed))
+      return entry;
+  auto open = openTasks.find(task);
+  return open == openTasks.end() ? nullptr : find(open->second);
+}
+
+void UsedRecords::read(const std::string &path, const ModelOptions &flags) {
+  const std::string &company = flags.company;
+  const bool withStreams = flags.streams == "auto";
   store::Store store = store::openForReading(path);
   std::string name = store.connection().location().name();
   std::string platform = lab::platformHere().key();
   bool graphs = false;
   for (store::ChosenSchedule &chosen : store.chosenSchedules(platform)) {
-    Entry entry = {chosen.schedule,
-                   fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
-    if (chosen.task.starts_with(graphPrefix)) {
+    std::optional<std::string> task = store::taskWithoutCompany(chosen.task, company);
+    bool isTogether = task && !company.empty();
+    if (!task)
+      task = store::taskWithoutCompany(chosen.task, "");
+    if (!task) // in other company
+      continue;
+    if (task->starts_with(graphPrefix)) {
       graphs |= chosen.platform == platform;
-    } else if (chosen.task.starts_with(streamPrefix)) {
-      if (withStreams)
-        streamEntries[chosen.task] = std::move(entry);
-    } else if (!chosen.schedule.empty() ||
-               !archives.empty()) { // a default schedule in the store matters if shipped records differ
-      entries[chosen.task] = std::move(entry);
-      if (std::optional<std::string> closed = withoutOpenExtents(chosen.task))
-        openTasks[*closed] = chosen.task;
+      continue;
     }
+    Entry entry = {chosen.schedule, fmt::format("{}{} in {}{}", originPrefix, chosen.measured.substr(0, 10),
+                                                printable(name), isTogether ? companySuffix : "")};
+    if (task->starts_with(streamPrefix)) {
+      if (withStreams && !isTogether)
+        streamEntries[*task] = std::move(entry);
+      continue;
+    }
+    // A default schedule matters if records that come later in `find` differ.
+    if (!chosen.schedule.empty() || isTogether || !archives.empty())
+      (isTogether ? together : alone).add(*task, std::move(entry));
   }
   if (withStreams)
     for (auto &[key, record] : teamRecords(store, platform))
       if (record.seconds)
         teamTimes[key] = *record.seconds;
-  if (!graphs)
-    return;
-  for (auto &[key, record] : graphRecords(store, platform))
+  if (graphs)
+    readTimes(store, platform, company);
+  if (times.empty() && graphs && !company.empty())
+    readTimes(store, platform, "");
+}
+
+void UsedRecords::readTimes(store::Store &store, const std::string &platform, const std::string &company) {
+  for (auto &[key, record] : graphRecords(store, platform, company))
     if (record.seconds && record.verdict == store::TuningVerdict::faster)
       times[key] = *record.seconds;
 }
@@ -136,22 +171,16 @@ std::optional<UsedRecords::Entry> UsedRecords::findShipped(const std::string &ta
 }
 
 std::optional<UsedRecords::Entry> UsedRecords::find(const std::string &task) const {
-  auto own = [&](const std::string &text) -> std::optional<Entry> {
-    auto found = entries.find(text);
-    return found == entries.end() ? std::nullopt : std::optional(found->second);
-  };
+  auto used = [](const Entry &entry) { return entry.schedule.empty() ? std::nullopt : std::optional(entry); };
+  for (const Entry *entry : {together.find(task), together.findOther(task), alone.find(task)})
+    if (entry)
+      return used(*entry);
+  if (std::optional<Entry> entry = findShipped(task))
+    return entry;
+  if (const Entry *entry = alone.findOther(task))
+    return used(*entry);
   std::optional<std::string> closed = withoutOpenExtents(task);
-  auto open = openTasks.find(task);
-  std::optional<Entry> found = own(task);
-  if (!found)
-    found = findShipped(task);
-  if (!found && closed)
-    found = own(*closed);
-  if (!found && open != openTasks.end())
-    found = own(open->second);
-  if (!found && closed)
-    found = findShipped(*closed);
-  return found && !found->schedule.empty() ? found : std::nullopt;
+  return closed ? findShipped(*closed) : std::nullopt;
 }
 
 std::string UsedRecords::digest() const {
@@ -159,8 +188,8 @@ std::string UsedRecords::digest() const {
     return "";
   store::ContentHasher hasher;
   hasher.update({archives.c_str(), archives.size() + 1});
-  for (auto *all : {&entries, &streamEntries})
-    for (auto &[task, entry] : *all)
+  for (auto *entries : {&alone.entries, &together.entries, &streamEntries})
+    for (auto &[task, entry] : *entries)
       for (const std::string &text : {task, entry.schedule, entry.origin})
         hasher.update({text.c_str(), text.size() + 1});
   for (auto *all : {&times, &teamTimes})
@@ -176,6 +205,7 @@ void RecordUse::add(const std::string &kernel, const std::string &schedule, cons
     return;
   ++kernels;
   shipped += origin.ends_with(shippedSuffix);
+  inCompany += origin.ends_with(companySuffix);
   digest = store::contentKey(digest + "\n" + kernel + "\n" + schedule);
 }
 
@@ -196,13 +226,16 @@ void RecordUse::addGraph(const runtime::Plan &plan) {
 }
 
 std::string RecordUse::line(const ModelOptions &flags) const {
-  if (!kernels)
+  if (!kernels && flags.company.empty())
     return "";
   std::string where = !shipped             ? "in " + storeOf(flags)
                       : shipped == kernels ? "shipped with lathe"
                                            : fmt::format("in {}, or {} shipped with lathe", storeOf(flags), shipped);
-  return fmt::format("{} of {} have schedules of records {} (--no-records compiles without)", kernels,
-                     counted(int64_t(all), "kernel"), where);
+  std::string kinds = flags.company.empty()
+                          ? ""
+                          : fmt::format(": {} in this company, {} of kernels alone", inCompany, kernels - inCompany);
+  return fmt::format("{} of {} have schedules of records {}{} (--no-records compiles without)", kernels,
+                     counted(int64_t(all), "kernel"), where, kinds);
 }
 
 RecordUse recordUse(const runtime::Model &package) {

@@ -46,9 +46,10 @@ struct CompileOptions : CompileChoices {
   /// decide.
   MeasuredTimes measured;
   MeasuredStreams measuredStreams; // for `streams` "auto"
-  ExtentOptions extents;   // extents for which a model with symbols is compiled
-  int jobs = 1;            // number of threads that the compiler uses
-  std::string kernelCache; // folder of the cache of machine code (compile/KernelCache.h); "": no cache
+  std::string company;             // what runs beside the model, by whose records it has schedules; "": nothing
+  ExtentOptions extents;           // extents for which a model with symbols is compiled
+  int jobs = 1;                    // number of threads that the compiler uses
+  std::string kernelCache;         // folder of the cache of machine code (compile/KernelCache.h); "": no cache
   /// Function that receives the progress of a compilation; may be empty; called from compiler threads, one at a time.
   std::function<void(const CompileProgress &)> progress;
 };

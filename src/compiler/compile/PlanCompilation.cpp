@@ -89,10 +89,11 @@ void PackageParts::writeTo(mlir::ModuleOp module, const Write &write) {
   if (auto content = module->getAttrOfType<mlir::StringAttr>("nn.content"))
     program.model += "@" + content.str();
   program.options = fmt::format(
-      "--target {} --threads {} -O{} --precision {}{}{}{}{}{}, {}, machine {}", target.str(), options.threads,
+      "--target {} --threads {} -O{} --precision {}{}{}{}{}{}, {}, machine {}{}", target.str(), options.threads,
       options.level, name(options.precision), layoutText(options), options.exactMath ? " --exact-math" : "",
       options.smallMemory ? " --memory small" : "", plans.back()->places.empty() ? "" : " --streams " + options.streams,
-      typicalText(options.extents.typical), package::withoutPadding, target.machine.identity());
+      typicalText(options.extents.typical), package::withoutPadding, target.machine.identity(),
+      options.company.empty() ? "" : ", " + options.company);
   program.machine = toJson(target.machine).dump();
   program.threads = options.threads;
   program.plans = std::move(plans);
@@ -191,9 +192,10 @@ void PlanCompilation::buildPlan() {
 }
 
 std::string PlanCompilation::scheduleText() const {
-  std::string text =
-      fmt::format("# for {}, {} {}, -O{}{}\n", parts.target.str(), parts.options.threads,
-                  parts.options.threads == 1 ? "thread" : "threads", parts.options.level, layoutText(parts.options));
+  const CompileOptions &options = parts.options;
+  std::string text = fmt::format("# for {}, {} {}, -O{}{}{}\n", parts.target.str(), options.threads,
+                                 options.threads == 1 ? "thread" : "threads", options.level, layoutText(options),
+                                 options.company.empty() ? "" : ", " + options.company);
   text += graphScheduleText(layouts, fusions) + "# kernels\n";
   for (const auto &kernel : parts.plans.back()->kernels)
     text += fmt::format("{}: {}  # {}\n", kernel->name, kernel->schedule, kernel->origin);

@@ -97,7 +97,7 @@ TEST_F(CompanyTest, mustBeWhole) {
 TEST_F(CompanyTest, isInTheTaskOfTuningRecords) {
   Store store(place("lathe.db"));
   TuningRecord alone = someTuning(1), together = someTuning(3);
-  EXPECT_EQ(taskInCompany(alone.task, {}), alone.task);
+  EXPECT_EQ(taskInCompany(alone.task, Company()), alone.task);
   together.task = taskInCompany(alone.task, someCompany());
   EXPECT_THAT(together.task, HasSubstr(" | beside relu x=64 by lathe:auto"));
   alone.verdict = together.verdict = TuningVerdict::faster;
@@ -115,6 +115,29 @@ TEST_F(CompanyTest, isInTheTaskOfTuningRecords) {
   importInto(other, {file("records.jsonl")}, Imported::tuning);
   EXPECT_EQ(other.tuning().size(), 2u);
   EXPECT_EQ(other.bestTuning(alone.task)->schedule, alone.schedule);
+}
+
+/// The text of a record says for which company it is, and for no other.
+TEST_F(CompanyTest, isTakenFromTheTaskOfTuningRecordsAgain) {
+  Company one = someCompany(), other = someCompany(), longer = someCompany();
+  other.leastRuns = 10;
+  longer.problem = "a | " + one.str(); // the name of a file may be anything
+  std::string task = someTask().text;
+  const std::string companies[] = {"", one.str(), other.str(), longer.str()};
+  for (const std::string &measured : companies)
+    for (const std::string &asked : companies) {
+      std::string text = taskInCompany(task, measured);
+      EXPECT_EQ(isInCompany(text), !measured.empty());
+      std::optional<std::string> found = taskWithoutCompany(text, asked);
+      if (measured == asked)
+        EXPECT_EQ(found, task);
+      else
+        EXPECT_NE(found, task) << text << "\n" << asked;
+      if (asked.empty() && !measured.empty())
+        EXPECT_FALSE(found.has_value()) << text;
+      if (found && found != task) // no kernel has such a task
+        EXPECT_TRUE(isInCompany(*found)) << *found;
+    }
 }
 
 } // namespace lathe::store

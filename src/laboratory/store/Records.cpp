@@ -79,7 +79,17 @@ std::string Company::str() const {
 }
 
 std::string taskInCompany(const std::string &task, const Company &company) {
-  return company.empty() ? task : task + " | " + company.str();
+  return taskInCompany(task, company.str());
+}
+std::string taskInCompany(const std::string &task, const std::string &company) {
+  return company.empty() ? task : task + " | " + company;
+}
+bool isInCompany(const std::string &text) { return text.find(" | beside ") != std::string::npos; }
+std::optional<std::string> taskWithoutCompany(const std::string &text, const std::string &company) {
+  if (company.empty())
+    return isInCompany(text) ? std::nullopt : std::optional(text);
+  std::string end = taskInCompany("", company);
+  return text.ends_with(end) ? std::optional(text.substr(0, text.size() - end.size())) : std::nullopt;
 }
 
 std::string Setting::key() const { return documentKey(toJson(*this)); }

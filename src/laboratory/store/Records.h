@@ -201,6 +201,13 @@ struct TuningTask {
 /// The text of the task of a kernel that runs in company. Records of the kernel in company therefore have other keys
 /// than records of the kernel alone. Without company the text of the task itself.
 std::string taskInCompany(const std::string &task, const Company &company);
+/// The same, with the company as Company::str; "": the kernel runs alone.
+std::string taskInCompany(const std::string &task, const std::string &company);
+/// The inverse: the task of a kernel whose records have the text `text` in this company. Nothing for the text of a
+/// kernel in other company, or, with company "", in any.
+std::optional<std::string> taskWithoutCompany(const std::string &text, const std::string &company);
+/// True for the text of a task in company.
+bool isInCompany(const std::string &text);
 
 /// The result of comparing a schedule with the default schedule of its task in turns.
 enum class TuningVerdict {

@@ -1,5 +1,6 @@
 #include "cli/flags/OpsFlags.h"
 
+#include "cli/flags/BesideFlags.h"
 #include "cli/flags/Describe.h"
 #include "cli/flags/ResourceFlags.h"
 #include "jobs/ops/ProblemLists.h"
@@ -106,23 +107,7 @@ void OpsFlags::addCompany(Options &options) {
       "Measure each point alone and, in turns with it, while this problem runs without end on other "
       "CPUs: a text like those of the measured problems, or KIND:TEXT; give it again for another one");
   repeatable(companions)->type_name("PROBLEM");
-  options.add_option("--beside-threads", besideThreads, "Run the problem of --beside with this number of threads")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  std::vector<std::string> places(lab::placeNames().begin(), lab::placeNames().end());
-  places.emplace_back("any");
-  options
-      .add_option("--beside-place", besidePlace,
-                  "Run it on CPUs that share this with those of the measured side: core (the other threads of its "
-                  "cores), cache (the last level), socket, machine (another socket); any: the first of cache, socket, "
-                  "machine and core with enough CPUs")
-      ->check(CLI::IsMember(places))
-      ->capture_default_str();
-  options
-      .add_option("--beside-runs", besideRuns,
-                  "Mistrust a point if fewer runs than this end beside the timed runs of one of its starts")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
+  addBesideSettings(options, besideThreads, besidePlace, besideRuns);
 }
 
 void OpsFlags::addEffort(Options &options) {
@@ -173,9 +158,7 @@ void OpsFlags::requireHonoured(const Options &options) const {
                    "only short texts and suites leave it open, a model and operators' own texts say it themselves");
   if (suites.empty())
     options.refuse({"--problems"}, "the list is only read with --suite");
-  if (beside.empty())
-    options.refuse({"--beside-threads", "--beside-place", "--beside-runs"}, "nothing runs beside without --beside");
-  else
+  if (!beside.empty())
     options.refuse({"--cpus"}, "--beside binds both sides to CPUs of its own choice (--beside-place)");
   if (!bench.via.empty())
     options.refuse({"--beside"}, "the CPUs at the other end of --via are not known");

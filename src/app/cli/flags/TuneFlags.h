@@ -1,6 +1,7 @@
 // The flags of `lathe tune`.
 #pragma once
 
+#include "cli/flags/BesideFlags.h"
 #include "cli/flags/Describe.h"
 #include "cli/flags/RunFlags.h"
 #include "cli/flags/SpaceFlags.h"
@@ -24,6 +25,10 @@ struct TuneFlags {
     addModel(options, job.model, ModelUse::tune);
     addSubjects(options);
     addLimits(options);
+    addBeside(
+        options, job.beside,
+        "Run this package without end on other CPUs while schedules and packages are measured; the records are of "
+        "kernels in this company");
     options.add_option("--searcher,--tuner", job.search.searcher, searcherHelp())
         ->check(offers(searchers()))
         ->type_name("NAME");
@@ -91,8 +96,8 @@ private:
       options.refuse({"--shape", "--tasks", "--compare", "--zoo-seed", "--zoo-batch", "--zoo-sequence"},
                      "only a MODEL has it");
     if (isAll())
-      options.refuse({"--list-tasks", "--export-space", "--via", "--no-store"},
-                     "--all measures models here and keeps their records");
+      options.refuse({"--list-tasks", "--export-space", "--via", "--no-store", "--beside"},
+                     "--all measures models here, alone, and keeps their records");
     else
       options.refuse({"--max-seconds", "--again"}, "only --all has it");
     if (!job.hasModel() && !isAll())
@@ -102,11 +107,11 @@ private:
     if (job.via.empty())
       options.refuse({"--via-directory"}, "only --via runs elsewhere");
     else
-      options.refuse({"--compare", "--output"}, "with --via only kernels run elsewhere, not the model");
+      options.refuse({"--compare", "--output", "--beside"}, "with --via only kernels run elsewhere, not the model");
     space.seed = job.search.seed;
     if (!space.file.empty())
       options.refuse({"--list-tasks", "--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--compare",
-                      "--output", "--json", "--via", "--store", "--no-store", "--start-model"},
+                      "--output", "--json", "--via", "--store", "--no-store", "--start-model", "--beside"},
                      "--export-space measures nothing");
     if (list)
       options.refuse({"--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--compare",
@@ -115,9 +120,10 @@ private:
   }
 
   void refuseMeasuring(const Options &options, const std::string &flag) const {
-    options.refuse({"--list-tasks", "--export-space", "--points", "--problem", "--suite", "--problems", "--via",
-                    "--via-directory", "--all", "--max-seconds", "--again", "--trials", "--budget", "--early-stopping",
-                    "--margin", "--tasks", "--compare", "--output", "--start-model"},
+    options.refuse({"--list-tasks",  "--export-space",   "--points", "--problem",     "--suite",   "--problems",
+                    "--via",         "--via-directory",  "--all",    "--max-seconds", "--again",   "--trials",
+                    "--budget",      "--early-stopping", "--margin", "--tasks",       "--compare", "--output",
+                    "--start-model", "--beside"},
                    flag + " measures nothing");
     options.refuse({"--no-store"}, flag + " reads the store");
     options.refuse({"--no-cache"}, flag + " makes no code");

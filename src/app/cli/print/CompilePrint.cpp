@@ -11,6 +11,8 @@ nlohmann::json compiledJson(const CompileJob &job, const CompiledModel &compiled
           {"package", job.output},
           {"original_bytes", compiled.sourceBytes},
           {"record_kernels", compiled.records.kernels},
+          {"company", job.model.company},
+          {"company_record_kernels", compiled.records.inCompany},
           {"layouts", layoutJson(layouts)},
           {"time_s", report.seconds},
           {"passes_s", report.passSeconds},

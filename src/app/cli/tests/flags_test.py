@@ -29,9 +29,11 @@ WITH_INPUTS = ["run", "bench", "profile", "compare", "verify", "extract", "segme
 NEEDED = {"diff-models": ["model.onnx"], "export": ["-o", "whole.onnx"], "stage": ["-o", "net.py"], "extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.lathe"], "verify": ["--model", "model.onnx"],
           "compare": ["--with", "other.lathe"], "tune": ["--list-tasks"], "quantize": ["-o", "q.onnx"], "evaluate": ["--data", "pictures"]}
 
+BESIDE = ["--beside", "--beside-threads", "--beside-place", "--beside-runs"]
+
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
 OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "--canonical", "--layouts", "--quiet"], "diff-models": ["--other-shape", "--other-signature", "--tolerance", "--all", "--values", "--seed", "--input", "--batch", "--fill"],
-       "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet"],
+       "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet", *BESIDE],
        "predict": ["--points", "--rows", "--store", "--quiet"],
        "run": ["--output", "--print-top", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD, *RESOURCES],
        "profile": ["--until", "--repetitions", "--trace", "--trace-events", "--html", "--svg", "--wide", "--no-check", "--quiet", *RECORD],
@@ -42,7 +44,7 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "-
        "corun": ["--policy", "--payoff", "--weights", "--batch", "--instances", "--margin", "--max-measurements", "--fresh", "--processes", "--window", "--least-runs", "--starts", "--max-seconds", "--seed", "--check-constants",
                  "--quiet", *RECORD, *RESOURCES],
        "tune": ["--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--tasks", "--list-tasks", "--evaluate-model", "--train-model", "--start-model", "--export-space", "--points", "--problem", "--suite", "--problems",
-                "--all", "--max-seconds", "--again", "--via", "--via-directory", "--compare", "--output", "--quiet", *RECORD],
+                "--all", "--max-seconds", "--again", "--via", "--via-directory", "--compare", "--output", "--quiet", *RECORD, *BESIDE],
        "quantize": ["--output", "--calibration", "--samples", "--calibrate-method", "--percentile", "--activation-type", "--activation-symmetric",
                     "--per-tensor", "--reduce-range", "--dynamic", "--weights", "--block", "--zero-points", "--equalize", "--bias-correction", "--nodes-to-exclude", "--max-drop", "--min-cosine",
                     "--only-faster", *RECORD, "--quiet", *PICTURES],
@@ -53,8 +55,7 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "-
        "zoo": ["--output", "--batch", "--dynamic-batch", "--sequence", "--seed", "--list", "--quiet"],
        "ops bench": ["--suite", "--problems", "--from-model", "--provider", "--threads", "--type", "--batch", "--cache", "--layout", "--schedule",
                      "--epilogue", "--repetitions", "--starts", "--max-starts", "--max-seconds", "--max-minutes", "--timeout", "--memory-limit",
-                     "--seed", "--check-only", "--list", "--dry-run", "--via", "--via-directory", "--fresh", "--log", "--quiet", *RECORD, *RESOURCES,
-                     "--beside", "--beside-threads", "--beside-place", "--beside-runs"],
+                     "--seed", "--check-only", "--list", "--dry-run", "--via", "--via-directory", "--fresh", "--log", "--quiet", *RECORD, *RESOURCES, *BESIDE],
        "ops analyze": ["--store", "--experiment", "--kind", "--tag", "--operator", "--provider", "--threads", "--what", "--baseline", "--from-model",
                        "--suite", "--problems", "--epilogue", "--measured-ms", "--rows", "--wide"],
        "ops diff": ["--fail-on", "--all", "--rows", "--store"],
@@ -87,6 +88,16 @@ CONFLICTS = [
     ("--layouts", "inspect PACKAGE --layouts", "net.lathe is a compiled package"),
     ("--threads 2", "inspect PACKAGE --threads 2", "net.lathe is a compiled package"),
     ("--optimize-for N=2", "compile MODEL -o x.lathe --references-only --optimize-for N=2", "makes no code"),
+    ("--beside-threads 2", "compile MODEL -o x.lathe --beside-threads 2", "nothing runs beside"),
+    ("--beside y.lathe", "compile MODEL -o x.lathe --references-only --beside y.lathe", "no records are used"),
+    ("--beside y.lathe", "compile MODEL -o x.lathe --no-records --beside y.lathe", "no records are used"),
+    ("--beside y.lathe", "compile MODEL --export-space x.json --beside y.lathe", "makes no package"),
+    ("--beside-place core", "tune MODEL --beside-place core", "nothing runs beside"),
+    ("--beside y.lathe", "tune --all MODEL --beside y.lathe", "--all measures"),
+    ("--beside y.lathe", "tune MODEL --via cat --beside y.lathe", "not the model"),
+    ("--beside y.lathe", "tune MODEL --export-space x.json --beside y.lathe", "measures nothing"),
+    ("--beside y.lathe", "tune --evaluate-model --beside y.lathe", "--evaluate-model measures nothing"),
+    ("--beside y.lathe", "tune --train-model x.jsonl --beside y.lathe", "--train-model measures nothing"),
     ("--trials 3", "tune MODEL --list-tasks --trials 3", "measures nothing"),
     ("--budget 300", "tune MODEL --list-tasks --budget 5m", "measures nothing"),
     ("--early-stopping 3", "tune MODEL --list-tasks --early-stopping 3", "measures nothing"),

@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/flags/BesideFlags.h"
 #include "cli/flags/SpaceFlags.h"
 #include "cli/print/CompilePrint.h"
 #include "cli/print/ExplainPrint.h"
@@ -12,6 +13,7 @@ namespace {
 struct CompileFlags {
   CompileJob job;
   SpaceOptions space;
+  BesideOptions beside;
   std::string emit, node;
   bool layouts = false;
 
@@ -19,6 +21,10 @@ struct CompileFlags {
     addModel(options, job.model, ModelUse::compile);
     addVariants(options, job.model);
     addStore(options, job.model);
+    addBeside(
+        options, beside,
+        "Compile for a model that runs beside this package: use the tuning records of `lathe tune --beside` in this "
+        "company, then those of kernels alone");
     options.addOutput(
         "-o,--output", job.output,
         "Write the package, or with --emit the text, to FILE (-: standard output, the default of --emit)");
@@ -50,8 +56,11 @@ struct CompileFlags {
       if (space.file.empty())
         options.refuse({"--seed"}, "only --export-space draws points");
       else
-        options.refuse({"--json", "--jobs", "--no-cache", "--no-records", "--store", "--emit", "--output", "--layouts"},
+        options.refuse({"--json", "--jobs", "--no-cache", "--no-records", "--store", "--emit", "--output", "--layouts",
+                        "--beside"},
                        "--export-space makes no package");
+      if (job.model.noRecords || job.model.referencesOnly)
+        options.refuse({"--beside"}, "no records are used");
       if (!emit.empty())
         options.refuse({"--json", "--jobs", "--no-cache", "--layouts"}, "--emit makes no package");
       if (!emit.empty() || !node.empty() || !space.file.empty())
@@ -74,6 +83,7 @@ int compileVerb(const Arguments &arguments) {
       "  lathe compile model.onnx --emit asm | less\n"
       "  lathe compile model.onnx -o m.lathe --schedule mine.txt   (lines 'conv1: SCHEDULE')\n"
       "  lathe compile model.onnx --emit schedule -o mine.txt      (every choice: layouts, fusion, kernels)\n"
+      "  lathe compile model.onnx --beside other.lathe -o m.lathe  (after lathe tune model.onnx --beside other.lathe)\n"
       "  lathe compile model.onnx --export-space space.json        (what schedules may be for every kernel)\n"
       "  lathe compile model.onnx --explain conv1                  (why the kernel of conv1 has its schedule)\n");
   flags.add(options);
@@ -82,6 +92,8 @@ int compileVerb(const Arguments &arguments) {
           "expected -o FILE for the package, --emit for a stage, --export-space FILE or --explain NODE");
   if (!flags.job.output.empty() && flags.emit.empty())
     requireNoTerminal(flags.job.output, "a package");
+  if (!flags.beside.package.empty())
+    flags.job.model.company = Beside(flags.beside, flags.job.model.threads).company().str();
   if (!flags.space.file.empty()) {
     ExportedSpace space = exportSpace(flags.job, flags.space);
     if (options.printsText())

@@ -85,6 +85,7 @@ int tuneVerb(const Arguments &arguments) {
                   "  lathe tune resnet50.onnx --threads 2 --budget 5m\n"
                   "  lathe tune zoo:mobilenet_v2 --list-tasks\n"
                   "  lathe tune model.onnx --trials 64 --searcher random --compare\n"
+                  "  lathe tune model.onnx --beside other.lathe --budget 10m\n"
                   "  lathe tune --problem conv2d:ic64ih56oc64kh3ph1 --threads 2\n"
                   "  lathe tune --all zoo:resnet18,zoo:mobilenet_v2,model.onnx --budget 10m -o table.md\n"
                   "  lathe tune model.onnx --target aarch64-linux-gnu,cpu=cortex-a76 --via \"ssh board\"\n"

@@ -152,15 +152,11 @@ private:
   /// What runs beside model `model`.
   store::Company companyOf(size_t model, const std::vector<CorunMove> &moves) {
     store::Company company;
-    company.provider = "lathe";
-    company.threads = 0;
     company.leastRuns = int(job.timing.leastRuns);
     NumberList theirs;
     for (size_t i = 0; i < moves.size(); ++i)
       if (i != model) {
-        company.problem += fmt::format("{}{}, {}", company.problem.empty() ? "" : " and ",
-                                       models.point(i, moves[i]).problem.text, moves[i].text());
-        company.threads += moves[i].threads();
+        models.addTo(company, i, moves[i]);
         NumberList used = models.member(i, moves[i], cpus).cpus();
         theirs.insert(theirs.end(), used.begin(), used.end());
       }

@@ -106,6 +106,14 @@ lab::CorunMember CorunModels::member(size_t model, const CorunMove &move, const 
   return member;
 }
 
+void CorunModels::addTo(store::Company &company, size_t model, const CorunMove &move) {
+  int threads = company.empty() ? 0 : company.threads;
+  company.problem +=
+      fmt::format("{}{}, {}", company.empty() ? "" : " and ", point(model, move).problem.text, move.text());
+  company.provider = "lathe";
+  company.threads = threads + move.threads();
+}
+
 store::Point CorunModels::point(size_t model, const CorunMove &move) {
   const Run &run = runOf(model, move);
   const runtime::Model &package = *loaded[model][move.package];

@@ -36,6 +36,8 @@ public:
   std::string mistrusted(size_t model, const CorunMove &move) { return runOf(model, move).mistrust; }
   /// The point of a move, without company and without results.
   store::Point point(size_t model, const CorunMove &move);
+  /// Adds a model with its move to what runs beside another one: its name, the provider and the threads.
+  void addTo(store::Company &company, size_t model, const CorunMove &move);
 
 private:
   /// One run of a package alone, on one thread.

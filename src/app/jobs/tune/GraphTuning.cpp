@@ -34,10 +34,11 @@ int otherOrders(const std::string &one, const std::string &other, int threads) {
 
 } // namespace
 
-GraphTuning::GraphTuning(const ModelOptions &model, const CompileOptions &compiling, Recording &recording)
-    : model(model), compiling(compiling), recording(recording) {
+GraphTuning::GraphTuning(const ModelOptions &model, const CompileOptions &compiling, Recording &recording,
+                         const Beside *beside)
+    : model(model), compiling(compiling), recording(recording), beside(beside) {
   if (recording.store())
-    known = graphRecords(*recording.store(), recording.platformKey());
+    known = graphRecords(*recording.store(), recording.platformKey(), companyOf(beside));
 }
 
 MeasuredTimes GraphTuning::times() const {
@@ -136,7 +137,7 @@ bool GraphTuning::isUsed(const Key &key) const {
 }
 
 std::vector<store::TunedTask> GraphTuning::recordsOf(store::TuningVerdict verdict, bool spareUsed) const {
-  TrialRecords records(recording, "graph");
+  TrialRecords records(recording, "graph", companyOf(beside));
   std::vector<store::TunedTask> all;
   for (auto &[key, question] : questions) {
     if (!question.measurement || (spareUsed && isUsed(key)))
@@ -186,7 +187,7 @@ bool GraphTuning::decide(tune::TrialRunner &runner, double deadline, double seco
     result.choices = otherOrders(chosen, standard, compiling.threads);
   if (result.choices) {
     progress.updateUntil("comparing the graph that the times choose with the default one", seconds);
-    result.comparison = compareTuned(model, chosen, standard, seconds);
+    result.comparison = compareTuned(model, chosen, standard, seconds, beside);
     result.kept = !result.comparison->slower && result.comparison->ratio >= 1;
   }
   decided = true;

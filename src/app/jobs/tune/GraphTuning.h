@@ -19,9 +19,9 @@ struct GraphOutcome {
 
 class GraphTuning {
 public:
-  /// Reads what earlier runs on this machine have measured. All arguments must outlive the object. `compiling` are
-  /// options with which predictions alone decide.
-  GraphTuning(const ModelOptions &model, const CompileOptions &compiling, Recording &recording);
+  /// Reads what earlier runs on this machine have measured in the same company. All arguments must outlive the object.
+  /// `compiling` are options with which predictions alone decide. `beside`: what runs beside the measurements, or null.
+  GraphTuning(const ModelOptions &model, const CompileOptions &compiling, Recording &recording, const Beside *beside);
 
   /// The measured times that compilations of the model use; empty if there are none. Before decide(): the times of
   /// earlier runs.
@@ -49,6 +49,7 @@ private:
   const ModelOptions &model;
   const CompileOptions &compiling;
   Recording &recording;
+  const Beside *beside;
   TimeRecords known;
   using Key = std::pair<std::string, std::string>; // text of the graph task; text of the schedule
   std::map<Key, Question> questions;

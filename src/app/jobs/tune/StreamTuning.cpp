@@ -56,7 +56,7 @@ void StreamTuning::measure(double deadline, Progress &progress) {
   std::map<int, std::vector<std::pair<Key, const Question *>>> byThreads;
   for (auto &[key, question] : questions)
     byThreads[question.threads].emplace_back(key, &question);
-  TrialRecords records(recording, searcherName);
+  TrialRecords records(recording, searcherName, "");
   for (auto &[threads, list] : byThreads) {
     tune::MeasureOptions here = measuring;
     nlohmann::json compiling = nlohmann::json::parse(measuring.compiling);
@@ -86,7 +86,8 @@ void StreamTuning::propose() {
   auto add = [&](const std::string &from, const std::string &streams, const MeasuredStreams &measured) {
     StreamsReport report = choose(streams, measured);
     auto same = [&](const StreamCandidate &other) { return other.choice == report.choice; };
-    if (report.instructions + report.alone > 0 && std::none_of(outcome.candidates.begin(), outcome.candidates.end(), same))
+    if (report.instructions + report.alone > 0 &&
+        std::none_of(outcome.candidates.begin(), outcome.candidates.end(), same))
       outcome.candidates.push_back({.from = from, .choice = report.choice, .report = report});
   };
   MeasuredStreams measured, predicted;
@@ -143,7 +144,7 @@ void StreamTuning::record(const StreamCandidate &candidate, const TunedCompariso
   }
   tune::Task task;
   task.key = this->task();
-  recording.add(std::vector{TrialRecords(recording, searcherName).of(task, measurement, candidate.verdict)});
+  recording.add(std::vector{TrialRecords(recording, searcherName, "").of(task, measurement, candidate.verdict)});
 }
 
 /// Compares the package of the candidate with the best package so far, and records the verdicts: one choice at most
@@ -152,7 +153,7 @@ void StreamTuning::compare(StreamCandidate &candidate, const std::string &path, 
   candidate.against = outcome.kept ? "the choice of " + outcome.candidates[*outcome.kept].from : "a sequence";
   progress.updateUntil(fmt::format("comparing streams that {} choose with {}", candidate.from, candidate.against),
                        seconds);
-  candidate.comparison = compareTuned(model, path, outcome.package, seconds);
+  candidate.comparison = compareTuned(model, path, outcome.package, seconds, nullptr);
   candidate.verdict = candidate.comparison->faster ? store::TuningVerdict::faster : store::TuningVerdict::noGain;
   record(candidate, *candidate.comparison);
   if (!candidate.comparison->faster || !outcome.kept)

@@ -8,13 +8,16 @@
 
 namespace lathe::jobs {
 
-static store::TuningTask taskOf(const tune::Task &task) { return {task.key, task.family, task.kernel}; }
+store::TuningTask TrialRecords::taskOf(const tune::Task &task) const {
+  return {store::taskInCompany(task.key, company), task.family, task.kernel};
+}
 
 tune::Measurement measurementOf(const store::TuningRecord &record) {
   tune::Measurement measurement;
   measurement.schedule = record.schedule;
   measurement.status = record.status;
   measurement.reason = record.reason;
+  measurement.inCompany = store::isInCompany(record.task);
   if (record.seconds)
     for (int64_t sample : leadingOutcome(record).samples)
       measurement.seconds.push_back(double(sample) * 1e-9);
@@ -30,6 +33,11 @@ tune::Measurement measured(tune::TrialRunner &runner, const tune::Task &task, co
   measurement.status = store::PointStatus::unimplemented;
   measurement.reason = prepared.reason();
   return measurement;
+}
+
+static void measureFirst(tune::TaskToTune &task, const std::string &schedule) {
+  task.rules.push_back(readSchedule(schedule)); // its values belong to the search space
+  task.kept.push_back(schedule);
 }
 
 void TrialRecords::add(const tune::Task &task, const std::vector<tune::Measurement> &measurements) {
@@ -63,16 +71,23 @@ void TrialRecords::recall(tune::TaskToTune &task) const {
   if (!recording.store())
     return;
   store::TuningFilter filter;
-  filter.task = task.task.key;
+  filter.task = store::taskInCompany(task.task.key, company);
   filter.platform = recording.platformKey();
   for (const store::TuningRecord &record : recording.store()->tuning(filter)) {
     // Skips records of `ops bench`, which measures with other caches, and records of other versions of an algorithm.
-    if (record.searcher.empty() || !isDeclared(record.schedule))
+    bool isMistrusted = record.status == store::PointStatus::mistrusted; // says nothing about the schedule
+    if (record.searcher.empty() || isMistrusted || !isDeclared(record.schedule))
       continue;
     if (record.verdict == store::TuningVerdict::faster)
       task.kept.push_back(record.schedule);
     task.known.push_back(measurementOf(record));
   }
+  if (company.empty())
+    return;
+  filter.task = task.task.key;
+  for (const store::TuningRecord &record : recording.store()->tuning(filter)) // the fastest first
+    if (record.verdict == store::TuningVerdict::faster && isDeclared(record.schedule))
+      return measureFirst(task, record.schedule);
 }
 
 store::TuningRecord TrialRecords::recordOf(const tune::Measurement &measurement) const {
@@ -96,10 +111,8 @@ void addShipped(std::vector<tune::TaskToTune> &tasks, const std::string &machine
   if (!shipped)
     return;
   for (tune::TaskToTune &task : tasks)
-    if (auto record = shipped->find(task.task.key)) {
-      task.rules.push_back(readSchedule(record->schedule)); // its values belong to the search space
-      task.kept.push_back(record->schedule);
-    }
+    if (auto record = shipped->find(task.task.key))
+      measureFirst(task, record->schedule);
 }
 
 } // namespace lathe::jobs

@@ -15,8 +15,10 @@ tune::Measurement measured(tune::TrialRunner &runner, const tune::Task &task, co
 
 class TrialRecords {
 public:
-  /// `searcher`: name of the searcher that proposes the schedules. `recording` must outlive the object.
-  TrialRecords(Recording &recording, std::string searcher) : recording(recording), searcher(std::move(searcher)) {}
+  /// `searcher`: name of the searcher that proposes the schedules. `company`: what runs beside the trials, as
+  /// store::Company::str; "": nothing. `recording` must outlive the object.
+  TrialRecords(Recording &recording, std::string searcher, std::string company)
+      : recording(recording), searcher(std::move(searcher)), company(std::move(company)) {}
 
   void add(const tune::Task &task, const std::vector<tune::Measurement> &measurements);
   /// Makes the records of a task's finalists, with the results of measuring them in turns. `undone`: true if schedules
@@ -24,13 +26,15 @@ public:
   store::TunedTask of(const tune::Task &task, const tune::TunedTask &tuned, bool undone = false) const;
   /// Makes the record of one measured schedule with this verdict.
   store::TunedTask of(const tune::Task &task, const tune::Measurement &measurement, store::TuningVerdict verdict) const;
-  /// Adds the measurements of earlier searches on this machine, from the store, to the task.
+  /// Adds the measurements of earlier searches on this machine in this company, from the store, to the task. In company
+  /// also the fastest schedule that a search of the kernel alone has kept, to be measured anew.
   void recall(tune::TaskToTune &task) const;
 
 private:
   Recording &recording;
-  std::string searcher;
+  std::string searcher, company;
 
+  store::TuningTask taskOf(const tune::Task &task) const;
   store::TuningRecord recordOf(const tune::Measurement &measurement) const;
 };
 

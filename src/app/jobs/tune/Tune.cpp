@@ -36,6 +36,8 @@ std::vector<lab::ListedProblem> problemsOf(const TuneJob &job) {
 /// Schedules are by default those that no record decides, and streams are tuned after everything else.
 TuneJob withoutRecords(TuneJob job) {
   job.model.noRecords = true;
+  require(!job.tunesStreams() || job.beside.package.empty(),
+          "--streams auto: streams are compared alone, expected no --beside");
   if (job.tunesStreams())
     job.model.streams = "off";
   return job;
@@ -47,6 +49,10 @@ CompileOptions defaultOptions(const TuneJob &job, bool measures) {
   if (measures && job.via.empty())
     lab::machineCeilings([](const std::string &line) { say("lathe tune: " + line); });
   return compileOptions(job.model, nullptr);
+}
+
+std::unique_ptr<Beside> besideOf(const TuneJob &job) {
+  return job.beside.package.empty() ? nullptr : std::make_unique<Beside>(job.beside, job.model.threads);
 }
 
 /// "120.0 GFLOPS", or a time for a task without operations.
@@ -74,16 +80,16 @@ class Tuning {
 public:
   Tuning(const TuneJob &given, bool measures)
       : job(withoutRecords(given)), tunesStreams(given.tunesStreams()), began(lab::steadySeconds()),
-        progress("tune " + job.subject()), compiling(defaultOptions(job, measures)),
-        recording(job.record, store::ExperimentKind::tune, "tune", job.command,
-                  {{"machine", toJson(targetOf(compiling).machine)},
-                   {"seed", job.search.seed},
-                   {"threads", job.model.threads}}),
-        records(recording, job.searcherName()), package(job.model, compiling, job.budget) {
+        progress("tune " + job.subject()), compiling(defaultOptions(job, measures)), beside(besideOf(job)),
+        recording(job.record, store::ExperimentKind::tune, "tune", job.command, settings()),
+        records(recording, job.searcherName(), companyOf(beside.get())),
+        package(job.model, compiling, job.budget, beside.get()) {
     if (!job.via.empty())
       recording.elsewhere(job.via, nullptr);
     if (job.hasPackage())
-      graph.emplace(job.model, compiling, recording);
+      graph.emplace(job.model, compiling, recording, beside.get());
+    if (beside)
+      result.company = beside->company();
     result.target = targetOf(compiling).str();
     readTasks();
   }
@@ -129,6 +135,7 @@ private:
   double began;
   Progress progress;
   CompileOptions compiling;
+  std::unique_ptr<const Beside> beside; // null: nothing runs beside
   Recording recording;
   TrialRecords records;
   std::optional<GraphTuning> graph; // for a model that runs here
@@ -137,6 +144,14 @@ private:
 
   std::vector<tune::TaskToTune> &list() { return result.list.tasks; }
 
+  nlohmann::json settings() const {
+    nlohmann::json settings = {
+        {"machine", toJson(targetOf(compiling).machine)}, {"seed", job.search.seed}, {"threads", job.model.threads}};
+    if (beside)
+      settings["company"] = companyOf(beside.get());
+    return settings;
+  }
+
   tune::MeasureOptions measureOptions() const {
     tune::MeasureOptions options;
     options.compiling = nlohmann::json(static_cast<const CompileChoices &>(compiling)).dump();
@@ -144,6 +159,10 @@ private:
     options.via = job.via;
     options.viaDirectory = job.viaDirectory;
     options.folder = job.model.noCache ? "" : cacheFolderOrSay("tuning");
+    if (beside) {
+      options.beside = beside->companion();
+      options.cpus = beside->measuredCpus();
+    }
     return options;
   }
 
@@ -151,6 +170,10 @@ private:
     double reserved = (job.hasPackage() ? package.reservedSeconds() : 0) + streamSeconds();
     tune::TuneOptions options = job.search;
     options.startModel = [&](size_t task) { return knowledge.modelFor(list()[task].task); };
+    if (beside) // six starts of all finalists, each turn with enough runs of the companion and one at each end
+      options.settleSeconds =
+          std::max(options.settleSeconds, 6.0 * double(options.finalists + 1) * (job.beside.leastRuns + 2) *
+                                              beside->companion()->secondsPerRun());
     if (job.budget > 0)
       options.deadline = began + job.budget - reserved;
     tune::Tuner tuner(list(), trials, options, watch(reserved));
@@ -198,7 +221,8 @@ private:
       return;
     progress.update("reading what is known of other tasks", 0, 0);
     if (recording.store())
-      knowledge.read(*recording.store(), targetOf(compiling), recording.platformKey(), list(), *kind, job.search.seed);
+      knowledge.read(*recording.store(), targetOf(compiling), recording.platformKey(), list(), *kind, job.search.seed,
+                     companyOf(beside.get()));
     result.start = {knowledge.tasks(), knowledge.schedules(), {}};
     if (std::any_of(list().begin(), list().end(),
                     [&](const tune::TaskToTune &task) { return start.serves(task.task); }))

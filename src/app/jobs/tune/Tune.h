@@ -17,6 +17,7 @@ struct TuneJob {
   std::vector<std::string> problems; // KIND:TEXT
   std::vector<std::string> suites;   // of lists of problems
   std::string lists;                 // CSV with the suites; "": the installed lists
+  BesideOptions beside;              // what runs while candidates and packages are measured
   RecordOptions record;
   Arguments command;             // of `lathe tune`, as the store keeps them
   tune::TuneOptions search;      // without a deadline and models
@@ -85,6 +86,7 @@ struct Tuned : TasksToTune {
   std::optional<TunedOutcome> whole;    // the tuned package; nothing: there is nothing to compare
   bool undone = false;                  // the tuned package was dropped
   std::optional<StreamOutcome> streams; // with --streams auto
+  store::Company company;               // in which everything was measured
   std::string kept;                     // Recording::line
 
   /// True if a task could be measured.

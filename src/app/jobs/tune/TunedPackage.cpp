@@ -3,6 +3,7 @@
 #include "jobs/Self.h"
 #include "lab/judging/Turns.h"
 #include "lab/judging/Verdict.h"
+#include "lab/resources/Placement.h"
 #include "tune/GainingChanges.h"
 
 #include <algorithm>
@@ -13,18 +14,60 @@ namespace lathe::jobs {
 
 static constexpr double leastComparison = 2; // seconds
 
-TunedComparison compareTuned(const ModelOptions &model, const std::string &tuned, const std::string &untuned,
-                             double seconds) {
+/// Runs of the companion that must end during a comparison.
+static int leastRuns(const Beside &beside) { return lab::TurnOptions().minStarts * beside.companion()->leastRuns(); }
+
+/// Seconds that a comparison in company needs at least; 0 without company.
+static double leastSeconds(const Beside *beside) {
+  constexpr double slower = 2; // runs of the companion than so far
+  return beside ? slower * leastRuns(*beside) * beside->companion()->secondsPerRun() : 0;
+}
+
+/// The document of `lathe compare`.
+static nlohmann::json compared(const ModelOptions &model, const std::string &tuned, const std::string &untuned,
+                               double seconds, int starts) {
   std::filesystem::path times = temporaryFolder() / "times.json";
   std::filesystem::remove(times);
   std::optional<std::string> failure =
-      trySelf({"compare", tuned, "--with", untuned, "--threads", std::to_string(model.threads), "--max-seconds",
-               fmt::format("{:.1f}", seconds), "--no-store", "--json", times.string(), quietFlag()});
-  TunedComparison result;
+      trySelf({"compare", tuned, "--with", untuned, "--threads", std::to_string(model.threads), "--starts",
+               std::to_string(starts), "--max-seconds", fmt::format("{:.1f}", seconds), "--no-store", "--json",
+               times.string(), quietFlag()});
   std::ifstream file(times);
-  result.comparison = nlohmann::json::parse(file, nullptr, false);
-  require(result.comparison.is_object() && !result.comparison.at("peers").empty(), "{}: cannot compare packages: {}",
-          model.model, failure.value_or("there is no result"));
+  nlohmann::json document = nlohmann::json::parse(file, nullptr, false);
+  require(document.is_object() && !document.at("peers").empty(), "{}: cannot compare packages: {}", model.model,
+          failure.value_or("there is no result"));
+  return document;
+}
+
+/// The same while the companion runs. Starts more often if the first starts end before it has done enough runs.
+static nlohmann::json comparedInCompany(const ModelOptions &model, const std::string &tuned, const std::string &untuned,
+                                        double seconds, const Beside &beside) {
+  lab::PackageCompanion &companion = *beside.companion();
+  int starts = lab::TurnOptions().minStarts;
+  seconds = std::max(seconds, leastSeconds(&beside));
+  lab::CpuAffinity bound(beside.measuredCpus());
+  constexpr int tries = 4;
+  for (int i = 0; i < tries; ++i, starts *= 2) {
+    nlohmann::json document = companion.during([&] { return compared(model, tuned, untuned, seconds, starts); });
+    if (companion.runs() < uint64_t(leastRuns(beside)))
+      continue;
+    document["company"] = beside.company().str();
+    document["companion_runs"] = companion.runs();
+    for (const char *ofOthers : {"other_processors", "stolen_processors"}) // the companion is one of them
+      document.erase(ofOthers);
+    return document;
+  }
+  fail(
+      "the comparison is mistrusted: {} runs of the companion ended meanwhile, expected at least {} (--beside-runs for "
+      "each of {} starts)",
+      companion.runs(), leastRuns(beside), lab::TurnOptions().minStarts);
+}
+
+TunedComparison compareTuned(const ModelOptions &model, const std::string &tuned, const std::string &untuned,
+                             double seconds, const Beside *beside) {
+  TunedComparison result;
+  result.comparison = beside ? comparedInCompany(model, tuned, untuned, seconds, *beside)
+                             : compared(model, tuned, untuned, seconds, lab::TurnOptions().minStarts);
   const nlohmann::json &peer = result.comparison.at("peers").at(0);
   result.slower = peer.value("verdict", "") == name(lab::Verdict::slower);
   result.faster = peer.value("verdict", "") == name(lab::Verdict::faster);
@@ -34,8 +77,8 @@ TunedComparison compareTuned(const ModelOptions &model, const std::string &tuned
   return result;
 }
 
-TunedPackage::TunedPackage(const ModelOptions &model, CompileOptions options, double budget)
-    : model(model), options(std::move(options)), budget(budget) {}
+TunedPackage::TunedPackage(const ModelOptions &model, CompileOptions options, double budget, const Beside *beside)
+    : model(model), options(std::move(options)), budget(budget), beside(beside) {}
 
 CompileOptions withSchedules(CompileOptions options, const TaskSchedule &schedules) {
   auto lookUp = [schedules](const std::string &task) -> std::optional<TaskSchedules::Entry> {
@@ -78,7 +121,7 @@ void TunedPackage::prepare(Progress &progress) {
 double TunedPackage::reservedSeconds() const {
   constexpr double share = 0.1, least = 5, most = 25; // of the comparison
   constexpr double margin = 1.5;                      // compilations with other schedules may take longer
-  return margin * compileSeconds + std::clamp(share * budget, least, most);
+  return margin * compileSeconds + std::max(std::clamp(share * budget, least, most), leastSeconds(beside));
 }
 
 TunedOutcome TunedPackage::judge(double checkSeconds, double seconds, Progress &progress) {
@@ -89,7 +132,7 @@ TunedOutcome TunedPackage::judge(double checkSeconds, double seconds, Progress &
     return result;
   progress.updateUntil("comparing the model untuned and tuned", seconds);
   try {
-    result.comparison = compareTuned(model, tuned, untuned, seconds);
+    result.comparison = compareTuned(model, tuned, untuned, seconds, beside);
   } catch (const Error &error) {
     result.check = {false, true, error.what()};
   }
@@ -117,7 +160,7 @@ std::set<std::string> TunedPackage::dropLosing(const CompileOptions &tunedOption
     all.insert(all.end(), added.begin(), added.end());
     progress.update("comparing packages with fewer schedules", ++done, std::max(done, comparisons));
     std::string more = compileWith(tunedOptions, some(all), "more.lathe");
-    TunedComparison comparison = compareTuned(model, more, kept, seconds);
+    TunedComparison comparison = compareTuned(model, more, kept, seconds, beside);
     if (comparison.slower || comparison.ratio < 1)
       return false;
     kept = (temporaryFolder() / "kept.lathe").string();

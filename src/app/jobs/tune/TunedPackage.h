@@ -2,6 +2,7 @@
 // package.
 #pragma once
 
+#include "jobs/corun/Beside.h"
 #include "jobs/tune/ReferenceOutputs.h"
 
 #include <nlohmann/json.hpp>
@@ -19,9 +20,10 @@ struct TunedComparison {
   nlohmann::json comparison;           // output of `lathe compare`, the tuned package first
 };
 
-/// Times the tuned and the untuned package in turns for about `seconds`. Throws Error if a package cannot be run.
+/// Times the tuned and the untuned package in turns for about `seconds`, while `beside` runs if it is not null. Throws
+/// Error if a package cannot be run, and if too few runs of the companion end meanwhile.
 TunedComparison compareTuned(const ModelOptions &model, const std::string &tuned, const std::string &untuned,
-                             double seconds);
+                             double seconds, const Beside *beside);
 
 /// The result of compiling, checking and comparing the tuned package.
 struct TunedOutcome {
@@ -50,9 +52,9 @@ CompileOptions withSchedules(CompileOptions options, const TaskSchedule &schedul
 
 class TunedPackage {
 public:
-  /// `options`: options of the untuned package. `budget`: seconds of the whole tuning; 0: no limit. `model` must
-  /// outlive the object.
-  TunedPackage(const ModelOptions &model, CompileOptions options, double budget);
+  /// `options`: options of the untuned package. `budget`: seconds of the whole tuning; 0: no limit. `beside`: what runs
+  /// beside compared packages, or null. `model` and `beside` must outlive the object.
+  TunedPackage(const ModelOptions &model, CompileOptions options, double budget, const Beside *beside);
 
   /// Does the work of `finish` that does not depend on the search: compiles the untuned package and computes the
   /// reference. Without a budget `finish` does it. Throws Error if this takes more than half of the budget, because
@@ -73,6 +75,7 @@ private:
   const ModelOptions &model;
   CompileOptions options;
   double budget;
+  const Beside *beside;
   std::string untuned, tuned; // paths of the packages; "": not compiled
   double compileSeconds = 0;
   std::unique_ptr<ReferenceOutputs> reference;

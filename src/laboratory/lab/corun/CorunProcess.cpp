@@ -53,12 +53,29 @@ std::optional<process::Failure> CorunProcess::begin(const std::vector<size_t> &m
       startTimeout);
 }
 
-Result<std::vector<WindowRuns>> CorunProcess::end(double timeoutSeconds) {
-  auto answer = worker.receive(timeoutSeconds);
+std::optional<process::Failure> CorunProcess::accompany(const std::string &runs) {
+  return worker.send({{"do", "accompany"}, {"runs", runs}}, startTimeout);
+}
+
+Result<bool> CorunProcess::endOfCompany(double timeoutSeconds) {
+  auto answer = received(timeoutSeconds);
   if (!answer)
     return answer.failure();
-  if (answer->value("ok", json()) != true)
+  return answer->value("right", json()) == true;
+}
+
+/// The answer to a request that was sent without waiting.
+Result<json> CorunProcess::received(double timeoutSeconds) {
+  auto answer = worker.receive(timeoutSeconds);
+  if (answer && answer->value("ok", json()) != true)
     return garbage(answer->value("error", "neither ok nor an error"));
+  return answer;
+}
+
+Result<std::vector<WindowRuns>> CorunProcess::end(double timeoutSeconds) {
+  auto answer = received(timeoutSeconds);
+  if (!answer)
+    return answer.failure();
   try {
     std::vector<WindowRuns> result;
     for (const json &member : answer->at("members")) {

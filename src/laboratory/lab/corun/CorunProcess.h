@@ -47,9 +47,15 @@ public:
                                         double seconds);
   /// Returns what the members of `begin` did, in their order.
   process::Result<std::vector<WindowRuns>> end(double timeoutSeconds);
+  /// Makes the process run all loaded members without end, and count their runs in the shared memory at the path `runs`
+  /// (lab/ops/SharedRuns.h), which asks it to stop.
+  std::optional<process::Failure> accompany(const std::string &runs);
+  /// Returns, after the request to stop, whether the outputs of every instance were the expected ones.
+  process::Result<bool> endOfCompany(double timeoutSeconds);
 
 private:
   explicit CorunProcess(process::Worker worker);
+  process::Result<nlohmann::json> received(double timeoutSeconds);
 };
 
 } // namespace lathe::lab

@@ -1,10 +1,7 @@
 #include "lab/corun/Corun.h"
 
-#include "lab/corun/OutputsHash.h"
-#include "process/TemporaryDirectory.h"
-#include "runtime/Context.h"
-#include "runtime/NpyTensor.h"
-#include "runtime/testing/TestPlan.h"
+#include "lab/corun/CorunTesting.h"
+#include "lab/corun/PackageCompanion.h"
 
 #include <atomic>
 #include <chrono>
@@ -13,7 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <numeric>
-#include <sched.h>
 #include <thread>
 #include <unistd.h>
 
@@ -22,38 +18,12 @@ namespace {
 
 using testing::HasSubstr;
 
-int firstCpu() {
-  cpu_set_t allowed;
-  sched_getaffinity(0, sizeof allowed, &allowed);
-  int cpu = 0;
-  while (!CPU_ISSET(cpu, &allowed))
-    ++cpu;
-  return cpu;
-}
-
 class CorunTest : public testing::Test {
 protected:
   process::TemporaryDirectory folder{"corun-test"};
 
-  /// A member that computes x / 2 of four elements, by `instances` contexts on one CPU.
   CorunMember half(const std::string &name, size_t instances = 1) const {
-    runtime::testing::TestPlan plan;
-    uint32_t x = plan.input("x", {"4"});
-    plan.half(x, plan.output("y", {"4"}), "4");
-    CorunMember member;
-    member.name = name;
-    member.package = (folder.path / (name + ".lathe")).string();
-    std::vector<char> bytes = plan.bytes();
-    std::ofstream(member.package, std::ios::binary).write(bytes.data(), std::streamsize(bytes.size()));
-    Tensor input = Tensor::of<float>({4}, {1, 2, 3, 5});
-    member.inputs["x"] = (folder.path / "x.npy").string();
-    writeNpy(member.inputs["x"], npyView(input));
-    runtime::Context context(runtime::Model::load(member.package));
-    context.setInput(0, input);
-    context.run();
-    member.outputs = outputsHash(context);
-    member.instances.assign(instances, {firstCpu()});
-    return member;
+    return halfMember(folder.path, name, instances);
   }
 
   /// Few and short windows.
@@ -173,6 +143,61 @@ TEST_F(CorunTest, aProcessThatEndsIsAnError) {
   }
   killer.join();
   EXPECT_THAT(said, HasSubstr("was ended by signal 9"));
+}
+
+/// What `work` throws while a companion runs; "": nothing.
+template <class Work> std::string errorBeside(PackageCompanion &companion, Work work) {
+  try {
+    companion.during([&] {
+      work();
+      return true;
+    });
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Waits for more runs of a companion.
+void awaitRuns(const PackageCompanion &companion, uint64_t more) {
+  for (uint64_t before = companion.runs(); companion.runs() < before + more;)
+    std::this_thread::yield();
+}
+
+TEST_F(CorunTest, aCompanionRunsDuringAMeasurementOnly) {
+  PackageCompanion companion(half("b", 2), 7);
+  EXPECT_EQ(companion.leastRuns(), 7);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(companion.during([&] {
+      EXPECT_GE(companion.runs(), 1u);
+      awaitRuns(companion, 100);
+      return 5;
+    }),
+              5);
+    uint64_t runs = companion.runs();
+    EXPECT_GE(runs, 101u);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(companion.runs(), runs);
+    EXPECT_GT(companion.secondsPerRun(), 0);
+  }
+}
+
+TEST_F(CorunTest, aCompanionThatGoesWrongIsAnError) {
+  CorunMember wrong = half("wrong");
+  wrong.outputs = "0123";
+  PackageCompanion loaded(wrong, 1);
+  EXPECT_THAT(errorBeside(loaded, [] {}), HasSubstr("the companion wrong: "));
+  PackageCompanion killed(half("killed"), 1);
+  auto kill9 = [] {
+    pid_t child = 0;
+    std::ifstream("/proc/self/task/" + std::to_string(gettid()) + "/children") >> child;
+    ASSERT_GT(child, 0);
+    kill(child, SIGKILL);
+  };
+  EXPECT_THAT(errorBeside(killed, kill9), HasSubstr("the companion killed: "));
+  EXPECT_EQ(errorBeside(killed, [] {}), ""); // it starts anew
+  EXPECT_EQ(errorBeside(killed, [] { fail("the measurement"); }), "the measurement");
+  EXPECT_EQ(errorBeside(killed, [] {}), "");
 }
 
 TEST_F(CorunTest, knowsWhetherCpusAreShared) {

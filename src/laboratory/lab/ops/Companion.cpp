@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 
 namespace lathe::lab {
 
@@ -74,15 +73,10 @@ std::string Companion::enter() {
   worker.resume();
   if (auto failure = worker.accompany(runs.path(), given->folder.string()))
     return failed(failure->message());
-  double until = steadySeconds() + state.options.timeouts.run;
-  while (runs.runs() == 0) {
-    if (worker.hasEnded())
-      return failed(worker.endOfCompany().failure().message());
-    if (steadySeconds() > until)
-      return failed(fmt::format("no run ended in {} s", state.options.timeouts.run));
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-  return "";
+  if (runs.awaitFirst([&] { return worker.hasEnded(); }, state.options.timeouts.run))
+    return "";
+  return failed(worker.hasEnded() ? worker.endOfCompany().failure().message()
+                                  : fmt::format("no run ended in {} s", state.options.timeouts.run));
 }
 
 std::string Companion::leave() {

@@ -7,8 +7,10 @@
 #include "process/SharedMemory.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <thread>
 
 namespace lathe::lab {
 
@@ -22,6 +24,18 @@ public:
 
   uint64_t runs() const { return shared()->runs.load(std::memory_order_acquire); }
   void add() { shared()->runs.fetch_add(1, std::memory_order_release); }
+  /// Waits until the companion has done a run, for `seconds` at most. Returns false if it has not by then, or once
+  /// hasEnded() is true.
+  template <class HasEnded> bool awaitFirst(HasEnded hasEnded, double seconds) const {
+    using Clock = std::chrono::steady_clock;
+    auto until = Clock::now() + std::chrono::duration<double>(seconds);
+    while (runs() == 0) {
+      if (hasEnded() || Clock::now() > until)
+        return false;
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    return true;
+  }
   bool mustStop() const { return shared()->stop.load(std::memory_order_relaxed) != 0; }
   void stop() { shared()->stop.store(1, std::memory_order_relaxed); }
   /// Sets the number of runs to 0 and takes the request to stop back. No companion may run.

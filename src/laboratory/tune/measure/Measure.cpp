@@ -142,7 +142,8 @@ struct Measurer::State {
     return measurement;
   }
 
-  static void add(Measurement &measurement, const RunOutcome &outcome) {
+  void add(Measurement &measurement, const RunOutcome &outcome) const {
+    measurement.inCompany = options.beside != nullptr;
     measurement.status = outcome.status;
     measurement.reason = outcome.reason;
     measurement.seconds = outcome.seconds;

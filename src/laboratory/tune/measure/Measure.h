@@ -10,6 +10,7 @@
 // allocates without end or computes wrong results costs one trial and gets its status and reason.
 #pragma once
 
+#include "lab/corun/PackageCompanion.h"
 #include "lab/judging/Verdict.h"
 #include "support/Error.h"
 #include "tune/measure/Measurement.h"
@@ -46,6 +47,14 @@ struct MeasureOptions {
   int minSamples = 8, maxSamples = 200;  // number of timed runs of a candidate whose timing is not cut short
   double sampleSeconds = 0.15;           // a candidate is timed for about this many seconds
   double precisionWanted = 0.01;         // timing ends when three samples are within this share of the smallest sample
+  /// What runs without end while candidates are timed, and the CPUs to which the runner is bound then; null: candidates
+  /// run alone. No timing is cut short in company: it lasts until PackageCompanion::leastRuns runs of the companion have
+  /// ended within the timed runs, for sampleSeconds at least and companySeconds at most. A candidate with fewer is
+  /// mistrusted.
+  std::shared_ptr<lab::PackageCompanion> beside;
+  NumberList cpus;
+  double companySeconds = 60;
+
   double cut = 1.5; // a candidate whose first runs take more than `cut` times the best so far is not repeated
 
   /// For tests: function that changes a built candidate before it runs (docs/notes/tuning-measurement.md).

@@ -8,6 +8,8 @@
 #include "codegen/testing/KernelEmulation.h"
 #include "compile/Options.h"
 #include "ir/Context.h"
+#include "lab/corun/CorunTesting.h"
+#include "lab/resources/Placement.h"
 #include "process/TemporaryDirectory.h"
 #include "support/Base64.h"
 #include "support/File.h"
@@ -130,6 +132,38 @@ TEST(Measure, runsRightCandidatesOfManySchedules) {
     EXPECT_EQ(measurer.counts().trials, int64_t(schedules.size()));
     EXPECT_GT(measurer.counts().lower, 0);
     EXPECT_GT(measurer.counts().trialsPerMinute(), 0);
+  }
+}
+
+/// In company a candidate has the median as its time, and none if the companion did too few runs.
+TEST(Measure, measuresInCompany) {
+  if (!environment("LATHE_TUNE_VIA").empty())
+    GTEST_SKIP() << "the companion runs here";
+  process::TemporaryDirectory folder("measure-test");
+  Kernel kernel(relu());
+  std::vector<std::string> schedules = {kernel.prior(), kernel.draw(1).front()};
+  for (int leastRuns : {20, 2000000000}) {
+    MeasureOptions together = options();
+    together.maxSamples = 50;
+    together.companySeconds = leastRuns > 20 ? 0.05 : 60;
+    together.beside = std::make_shared<lab::PackageCompanion>(lab::halfMember(folder.path, "beside"), leastRuns);
+    together.cpus = lab::CpuAffinity::read();
+    Measurer measurer(together);
+    std::vector<Measurement> measured = measurer.measure(kernel.task, schedules, unmeasured);
+    for (const TurnMeasurement &one : measurer.inTurns(kernel.task, schedules, 0.5))
+      measured.push_back(one);
+    for (const Measurement &one : measured) {
+      if (leastRuns > 20) {
+        EXPECT_EQ(one.status, PointStatus::mistrusted) << one.reason;
+        EXPECT_THAT(one.reason, HasSubstr("runs of the companion ended within the timed runs, expected at least 2000"));
+        continue;
+      }
+      ASSERT_EQ(one.status, PointStatus::passed) << one.reason;
+      EXPECT_TRUE(one.inCompany);
+      EXPECT_EQ(one.best(), lab::median(one.seconds));
+    }
+    EXPECT_LE(measured[0].seconds.size(), 50u);
+    EXPECT_GE(together.beside->runs(), leastRuns > 20 ? 1u : 21u);
   }
 }
 

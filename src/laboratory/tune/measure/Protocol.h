@@ -4,6 +4,6 @@
 namespace lathe::tune {
 
 /// Version of the messages between the tuner, its builders and its runner. Raise it when a message changes.
-constexpr int measureProtocolVersion = 2;
+constexpr int measureProtocolVersion = 3;
 
 } // namespace lathe::tune

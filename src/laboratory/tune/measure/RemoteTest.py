@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(sys.argv[1], "runtime"))
+sys.path.insert(0, os.path.join(sys.argv[1], "src", "runtime", "runtime"))
 from Cross import Cross
 
 cross = Cross(*sys.argv[1:8])

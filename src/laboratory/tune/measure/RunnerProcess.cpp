@@ -1,6 +1,7 @@
 #include "tune/measure/RunnerProcess.h"
 
 #include "lab/ops/ProviderWorker.h"
+#include "lab/resources/Placement.h"
 #include "support/Base64.h"
 #include "support/File.h"
 #include "tune/measure/Protocol.h"
@@ -29,6 +30,9 @@ void RunnerProcess::start() {
   sent.clear();
   sentBytes = 0;
   sentTask.clear();
+  std::optional<lab::CpuAffinity> bound;
+  if (!options.cpus.empty())
+    bound.emplace(options.cpus);
   auto started = Worker::start(command);
   require(started.ok(), "{}", started ? "" : started.failure().message());
   worker.emplace(std::move(*started));
@@ -104,17 +108,26 @@ RunOutcome RunnerProcess::ask(const json &request, const json *candidate, double
   return outcome;
 }
 
+RunOutcome RunnerProcess::askForTimes(json request, const json *candidate, double timeoutSeconds) {
+  if (!options.beside)
+    return ask(request, candidate, timeoutSeconds);
+  prepare(candidate); // takes time, in which the companion need not run
+  lab::PackageCompanion &beside = *options.beside;
+  request["beside"] = {{"runs", beside.path()}, {"least", beside.leastRuns()}, {"seconds", options.companySeconds}};
+  return beside.during([&] { return ask(request, candidate, timeoutSeconds + options.companySeconds); });
+}
+
 RunOutcome RunnerProcess::measure(const json &candidate, double slow) {
   // Time for the checked run, the first two runs, and a run that begins just before the end.
   double timeout = soon + options.sampleSeconds + 4 * options.runSeconds;
-  return ask({{"do", "measure"},
-              {"candidate", candidate},
-              {"slow", slow},
-              {"seconds", options.sampleSeconds},
-              {"min_samples", options.minSamples},
-              {"max_samples", options.maxSamples},
-              {"precision", options.precisionWanted}},
-             &candidate, timeout);
+  return askForTimes({{"do", "measure"},
+                      {"candidate", candidate},
+                      {"slow", slow},
+                      {"seconds", options.sampleSeconds},
+                      {"min_samples", options.minSamples},
+                      {"max_samples", options.maxSamples},
+                      {"precision", options.precisionWanted}},
+                     &candidate, timeout);
 }
 
 RunOutcome RunnerProcess::open(int side, const json &candidate) {
@@ -122,8 +135,9 @@ RunOutcome RunnerProcess::open(int side, const json &candidate) {
 }
 
 RunOutcome RunnerProcess::turn(int side, double seconds, int most) {
-  return ask({{"do", "turn"}, {"side", side}, {"seconds", seconds}, {"most", most}}, nullptr,
-             soon + seconds + options.runSeconds);
+  json request = {{"do", "turn"}, {"side", side}, {"seconds", seconds}, {"most", most}};
+  double timeout = soon + seconds + options.runSeconds;
+  return seconds > 0 ? askForTimes(request, nullptr, timeout) : ask(request, nullptr, timeout); // 0: nobody reads it
 }
 
 void RunnerProcess::closeAll() {

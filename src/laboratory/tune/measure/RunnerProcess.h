@@ -53,6 +53,8 @@ private:
   void prepare(const nlohmann::json *candidate);
   void send(const std::string &file);
   RunOutcome ask(const nlohmann::json &request, const nlohmann::json *candidate, double timeoutSeconds);
+  /// Asks for times, while the companion runs if there is one.
+  RunOutcome askForTimes(nlohmann::json request, const nlohmann::json *candidate, double timeoutSeconds);
 };
 
 } // namespace lathe::tune

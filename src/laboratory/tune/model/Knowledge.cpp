@@ -14,12 +14,13 @@ static std::vector<MeasuredTask> sampleOf(MeasuredTasks &reader, const std::stri
 }
 
 void Knowledge::read(store::Store &store, const Target &here, const std::string &measuredOn,
-                     const std::vector<TaskToTune> &tasks, const ModelKind &kind, uint64_t seed) {
+                     const std::vector<TaskToTune> &tasks, const ModelKind &kind, uint64_t seed,
+                     const std::string &company) {
   platform = measuredOn;
   std::map<std::string, std::set<std::string>> tuned; // groups by family
   for (const TaskToTune &task : tasks)
     tuned[task.task.family].insert(MeasuredTasks::groupOf(task.task.key, platform));
-  MeasuredTasks reader(store, here, platform);
+  MeasuredTasks reader(store, here, platform, company);
   for (const auto &[family, groups] : tuned)
     if (TransferModels ofFamily(sampleOf(reader, family, seed), groups, kind, startOf(family)); ofFamily.tasks())
       models.emplace(family, std::move(ofFamily));

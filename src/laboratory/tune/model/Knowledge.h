@@ -17,9 +17,10 @@ public:
 
   /// Reads the measurements in the store for the kernel families of the tasks. `here`: the target of the tasks on the
   /// platform with this key. The seed draws a sample if the store has more than the limit for one model
-  /// (TransferLimits). `kind`: the kind of all models, including those of `start`.
+  /// (TransferLimits). `kind`: the kind of all models, including those of `start`. `company`: what runs beside the
+  /// tasks (store::Company::str); only measurements in the same company are read.
   void read(store::Store &store, const Target &here, const std::string &platform, const std::vector<TaskToTune> &tasks,
-            const ModelKind &kind, uint64_t seed);
+            const ModelKind &kind, uint64_t seed, const std::string &company = "");
 
   /// Returns the model from which the searcher of a task starts; null if nothing is known about other tasks.
   std::shared_ptr<const LearnedModel> modelFor(const Task &task);

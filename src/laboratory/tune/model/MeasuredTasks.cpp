@@ -2,6 +2,7 @@
 
 #include "ir/Context.h"
 #include "ir/ModelText.h"
+#include "lab/judging/Statistics.h"
 #include "store/Outcomes.h"
 
 namespace lathe::tune {
@@ -16,6 +17,8 @@ std::optional<MeasuredSchedule> measuredSchedule(const store::TuningRecord &reco
       one.seconds.push_back(double(sample) * 1e-9);
   if (one.seconds.empty())
     return std::nullopt;
+  if (store::isInCompany(record.task)) // as Measurement::best
+    one.seconds = {lab::median(one.seconds)};
   try {
     one.schedule = readSchedule(record.schedule);
   } catch (const Error &) { // a schedule of another version
@@ -37,10 +40,12 @@ std::vector<MeasuredTask> MeasuredTasks::read(const std::string &family) {
   std::vector<MeasuredTask> tasks;
   for (store::TunedTask &stored :
        store.tunedTasks({.family = family, .statuses = {store::PointStatus::passed}, .withKernel = true})) {
-    const store::TuningTask &task = stored.task;
-    std::optional<TaskParts> parts = partsOfTask(task.text);
+    store::TuningTask &task = stored.task;
+    std::optional<std::string> text = store::taskWithoutCompany(task.text, company);
+    std::optional<TaskParts> parts = text ? partsOfTask(*text) : std::nullopt;
     if (!parts)
       continue;
+    task.text = *text;
     std::map<std::string, MeasuredTask> platforms;
     for (const store::TuningRecord &record : stored.records) {
       std::optional<MeasuredSchedule> one = measuredSchedule(record);

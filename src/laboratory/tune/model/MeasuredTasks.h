@@ -13,9 +13,10 @@ class MeasuredTasks {
 public:
   /// `here`: the current target of tuning on the platform with this key; predictions for its tasks use its facts.
   /// Predictions for tasks of other platforms use the facts that the compiler had about the measuring machine. `store`
-  /// must outlive the object.
-  MeasuredTasks(store::Store &store, Target here, std::string platform)
-      : store(store), here(std::move(here)), platform(std::move(platform)) {}
+  /// must outlive the object. `company`: what ran beside the kernels, as store::Company::str; "": only measurements of
+  /// kernels alone are read.
+  MeasuredTasks(store::Store &store, Target here, std::string platform, std::string company = "")
+      : store(store), here(std::move(here)), platform(std::move(platform)), company(std::move(company)) {}
 
   /// Reads the measurements of searches for the tasks of a kernel family ("": of all families), without facts about
   /// the kernels. Leaves out tasks without a kernel and tasks of other versions. The group of each measurement is
@@ -38,7 +39,7 @@ private:
   };
   store::Store &store;
   Target here;
-  std::string platform;
+  std::string platform, company;
   std::map<std::string, Origin> origins; // origin of each measured task, by its group
   // Targets of other machines, by the key of the target (Target::key) and the experiment.
   std::map<std::pair<std::string, std::string>, std::optional<Target>> elsewhere;

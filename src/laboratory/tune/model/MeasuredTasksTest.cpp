@@ -154,5 +154,30 @@ TEST_F(MeasuredTasksTest, leavesOutWhatCannotBeCompared) {
   EXPECT_EQ(tasks[0].schedules[0].schedule.str(), schedules[1]);
 }
 
+/// Searches in company learn from measurements in the same company only, by medians.
+TEST_F(MeasuredTasksTest, keepsCompanyApart) {
+  Kernel kernel(here);
+  std::string company = store::someCompany().str(), other = company + " x";
+  for (const std::string &one : {std::string(), company, other}) {
+    store::TuningTask task = kernel.task;
+    task.text = store::taskInCompany(task.text, one);
+    add(task, platform, &here.machine, [&](store::TuningRecord &record) {
+      record.samples = {one.empty() ? 1000 : 2000, one == company ? 3000 : 5000, 9000};
+    });
+  }
+  std::map<std::string, double> expected = {{"", 1e-6}, {company, 3e-6}, {other, 5e-6}, {"beside another", 0}};
+  for (const auto &[asked, seconds] : expected) {
+    MeasuredTasks reader(records, here, platform.key(), asked);
+    std::vector<MeasuredTask> tasks = reader.read("contraction");
+    reader.addFacts(tasks);
+    ASSERT_EQ(tasks.size(), seconds > 0 ? 1u : 0u) << asked;
+    for (const MeasuredTask &task : tasks) {
+      EXPECT_EQ(task.group, MeasuredTasks::groupOf(kernel.task.text, platform.key()));
+      for (const MeasuredSchedule &one : task.schedules)
+        EXPECT_NEAR(one.best(), seconds, 1e-9) << asked;
+    }
+  }
+}
+
 } // namespace
 } // namespace lathe::tune

@@ -33,8 +33,9 @@ std::string speedText(const TunedComparison &comparison, const std::string &othe
   const json &peer = comparison.comparison.at("peers").at(0);
   if (!peer.contains("ratio"))
     return "the outputs of both do not agree";
-  return fmt::format("{:.3f} times the speed of {} ({:.3f} to {:.3f}), {}", peer.value("ratio", 0.0), other,
-                     peer.value("ratio_low", 0.0), peer.value("ratio_high", 0.0), peer.value("verdict", ""));
+  return fmt::format("{:.3f} times the speed of {}{} ({:.3f} to {:.3f}), {}", peer.value("ratio", 0.0), other,
+                     comparison.comparison.contains("company") ? " in company" : "", peer.value("ratio_low", 0.0),
+                     peer.value("ratio_high", 0.0), peer.value("verdict", ""));
 }
 
 /// "1.052 times the speed of the untuned one (1.044 to 1.060), faster; verified: relative error 3.1e-07".
@@ -243,11 +244,15 @@ json tunedJson(const TuneJob &job, const Tuned &tuned, const Table &tasks) {
     document["graph"] = graphJson(*tuned.graph);
   if (tuned.streams)
     document["streams"] = streamsJson(*tuned.streams);
+  if (!tuned.company.empty())
+    document["company"] = tuned.company.str();
   return document;
 }
 
 std::string tunedText(const TuneJob &job, const Tuned &tuned, const Table &tasks, const TableStyle &style) {
   std::string text = tasks.str(style);
+  if (!tuned.company.empty())
+    text += fmt::format("all times {}\n", printable(tuned.company.str()));
   for (const std::string &reason : tuned.leftOut)
     text += fmt::format("not tuned: {}\n", printable(reason));
   for (size_t i = 0; i < tuned.results.size(); ++i)

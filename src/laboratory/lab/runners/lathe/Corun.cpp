@@ -3,6 +3,7 @@
 #include "lab/ServeLines.h"
 #include "lab/corun/OutputsHash.h"
 #include "lab/corun/SharedWindow.h"
+#include "lab/ops/SharedRuns.h"
 #include "machine/NumberList.h"
 #include "runtime/Context.h"
 #include "runtime/Cpu.h"
@@ -68,6 +69,8 @@ public:
       return load(request);
     if (what == "run")
       return run(request);
+    if (what == "accompany")
+      return accompany(request);
     fail("unknown request '{}'", what);
   }
 
@@ -184,6 +187,26 @@ private:
     for (size_t index : chosen)
       answers.push_back(countedIn(members[index], window.begin(), length));
     return {{"members", answers}};
+  }
+
+  /// Runs all instances until the shared memory says stop. Counts every complete run.
+  json accompany(const json &request) {
+    lab::SharedRuns runs(request.at("runs").get<std::string>());
+    std::vector<std::pair<const Member *, Instance *>> all;
+    for (Member &member : members)
+      for (Instance &instance : member.instances)
+        all.emplace_back(&member, &instance);
+    onThreads(all.size(), [&](size_t i) {
+      auto [member, instance] = all[i];
+      runtime::bindToCpu(pthread_self(), instance->cpu);
+      do {
+        instance->context->run();
+        runs.add();
+      } while (!runs.mustStop());
+      check(*member, *instance);
+    });
+    bool right = std::all_of(all.begin(), all.end(), [](auto &one) { return one.second->wrong.empty(); });
+    return {{"right", right}};
   }
 
   /// What a member did in the window of `length` nanoseconds.

@@ -3,6 +3,7 @@
 // machine.
 #include "lab/ServeLines.h"
 #include "lab/judging/FullSpeed.h"
+#include "lab/ops/SharedRuns.h"
 #include "support/Base64.h"
 #include "tune/measure/Protocol.h"
 #include "tune/measure/runner/Trial.h"
@@ -49,6 +50,9 @@ public:
       return json::object();
     }
     require(task.has_value(), "'{}' before 'task'", what);
+    company.reset();
+    if (request.contains("beside"))
+      company.emplace(request["beside"]);
     if (what == "measure")
       return measure(request);
     if (what == "open")
@@ -67,6 +71,16 @@ private:
   std::optional<RunTask> task;
   std::map<int, std::unique_ptr<Trial>> side; // open candidates, by number
   std::map<int, lab::FullSpeed> speeds;       // by threads
+
+  /// What runs beside the candidates of a request.
+  struct Company {
+    lab::SharedRuns shared;
+    uint64_t least, runs = 0; // that must end, and that have ended, within timed runs
+    double seconds;           // limit for all timed runs
+    explicit Company(const json &request)
+        : shared(request.at("runs").get<std::string>()), least(request.at("least")), seconds(request.at("seconds")) {}
+  };
+  std::optional<Company> company; // of the request; nothing: candidates run alone
 
   /// Calls `timing` when the processors run at full speed.
   template <class Timing> std::optional<TrialFailure> atFullSpeed(const Timing &timing) {
@@ -90,11 +104,46 @@ private:
     if (auto failure = trial.check())
       return toJson(*failure);
     std::vector<double> seconds;
-    if (auto failure = atFullSpeed([&] { return sample(trial, request, seconds); }))
+    auto timing = [&] {
+      return company ? sampleInCompany(trial, request.at("seconds"), request.at("min_samples"), seconds)
+                     : sample(trial, request, seconds);
+    };
+    if (auto failure = atFullSpeed(timing))
       return toJson(*failure);
     if (auto failure = trial.checkAgain())
       return toJson(*failure);
-    return {{"status", "passed"}, {"samples_ns", samplesJson(seconds)}};
+    return samplesOf(request.at("max_samples"), seconds);
+  }
+
+  /// The samples, or `most` equally spaced ones of them. Not to be trusted if the companion did too few runs.
+  json samplesOf(size_t most, const std::vector<double> &seconds) const {
+    if (company && company->runs < company->least)
+      return toJson(
+          {"mistrusted", fmt::format("{} runs of the companion ended within the timed runs, expected at least "
+                                     "{} (--beside-runs)",
+                                     company->runs, company->least)});
+    size_t step = (seconds.size() + most - 1) / most;
+    std::vector<double> spaced;
+    for (size_t i = 0; i < seconds.size(); i += step)
+      spaced.push_back(seconds[i]);
+    return {{"status", "passed"}, {"samples_ns", samplesJson(spaced)}};
+  }
+
+  /// Times the trial for `atLeast` seconds and `least` runs, and until enough runs of the companion have ended.
+  std::optional<TrialFailure> sampleInCompany(Trial &trial, double atLeast, size_t least,
+                                              std::vector<double> &seconds) {
+    constexpr double piece = 0.01; // seconds of runs between checks
+    constexpr int most = 1 << 16;  // runs in a piece
+    double begin = monotonicSeconds();
+    auto past = [&] { return monotonicSeconds() - begin; };
+    while ((past() < atLeast || seconds.size() < least || company->runs < company->least) &&
+           past() < company->seconds) {
+      uint64_t before = company->shared.runs();
+      if (auto failure = trial.time(piece, 1, most, seconds))
+        return failure;
+      company->runs += company->shared.runs() - before;
+    }
+    return std::nullopt;
   }
 
   /// True if two more samples are close to the least one, so that it is not an outlier.
@@ -146,13 +195,16 @@ private:
   json turn(const json &request) {
     auto found = side.find(request.at("side").get<int>());
     require(found != side.end(), "'turn' of side {}, which is not open", request.at("side").dump());
+    Trial &trial = *found->second;
     std::vector<double> seconds;
-    auto failure =
-        atFullSpeed([&] { return found->second->time(request.at("seconds"), 1, request.at("most"), seconds); });
+    auto failure = atFullSpeed([&] {
+      return company ? sampleInCompany(trial, request.at("seconds"), 1, seconds)
+                     : trial.time(request.at("seconds"), 1, request.at("most"), seconds);
+    });
     if (!failure)
-      failure = found->second->checkAgain();
+      failure = trial.checkAgain();
     if (!failure)
-      return {{"status", "passed"}, {"samples_ns", samplesJson(seconds)}};
+      return samplesOf(request.at("most"), seconds);
     side.erase(found);
     return toJson(*failure);
   }
