@@ -48,7 +48,7 @@ class Times(Row):
 class InstancesRow(Row):
     """Runs of several instances of a package that run at the same time."""
     count: int
-    threads_each: int
+    instance_threads: int
     runs: int
     median_ms: float
     p99_ms: float

@@ -27,7 +27,7 @@ class Bench(Cli):
         self.assertTrue(figures["finished"])
         self.assertTrue(figures["verified"])
         self.assertEqual((figures["threads"], len(figures["instances"])), (THREADS, 3))
-        self.assertEqual([(one["count"], one["threads_each"]) for one in figures["instances"]], [(1, THREADS), (2, 1), (4, 1)])
+        self.assertEqual([(one["count"], one["instance_threads"]) for one in figures["instances"]], [(1, THREADS), (2, 1), (4, 1)])
         self.assertGreaterEqual(figures["starts"], 3)
         for one in figures["instances"]:
             self.assertEqual(one["mistrusted"], "")

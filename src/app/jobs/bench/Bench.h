@@ -19,9 +19,8 @@ struct BenchJob {
   Arguments command;         // of `lathe bench`, as the store keeps them
   std::string batches;       // a list, as sizesOf takes it
   lab::StoppingRule rule;
-  std::string
-      instances; // numbers of contexts that divide the threads, as parseCounts takes them (jobs/bench/Instances.h);
-                 // "": single runs
+  /// Numbers of contexts that divide the threads, as parseCounts takes them (jobs/bench/Instances.h); "": single runs.
+  std::string instances;
   size_t repetitions = 0; // timed runs; 0: until `rule` is satisfied
   size_t warmUp = 3;      // runs before
 

@@ -119,7 +119,7 @@ json instancesJson(const InstancesAtSize &size) {
     const lab::CorunResult::Member &member = size.result.members[i];
     json one = runsJson(member.alone, size.moves[i]);
     one.update({{"count", size.moves[i].instances},
-                {"threads_each", threadsEach(size.moves[i])},
+                {"instance_threads", threadsEach(size.moves[i])},
                 {"mistrusted", member.doubt()},
                 {"throughput", member.gain ? lab::toJson(member.gain->ratio) : json()}});
     document["instances"].push_back(one);
