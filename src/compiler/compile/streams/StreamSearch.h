@@ -40,11 +40,14 @@ struct StreamChoice {
   bool isSequence() const;
 };
 
+/// Share by which a predicted cost must be better before kernels run beside each other, or convolutions become one.
+inline constexpr double streamMargin = 0.05;
+
 /// Chooses streams for `slots` slots. `teams` = 0: divides the slots in several ways and takes a phase only if its
 /// cost times 1 + `margin` is below that of its items one after the other; `teams` >= 2: every phase has as many teams,
 /// as equal as the slots allow, and is taken wherever items can run beside each other.
 StreamChoice searchStreams(const std::vector<StreamItem> &items, uint32_t slots, const StreamCosts &costs,
-                           uint32_t teams = 0, double margin = 0.05);
+                           uint32_t teams = 0, double margin = streamMargin);
 
 /// The position in `order` behind the phase that begins at `begin`: an item on all slots alone, or items on teams that
 /// have no slots in common.
