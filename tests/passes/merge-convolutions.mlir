@@ -286,3 +286,37 @@ func.func @main(%x: tensor<1x16x8x8xf32>) -> (tensor<1x16x4x4xf32>, tensor<1x16x
   %pf = nn.max_pool %f {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x16x8x8xf32>) -> tensor<1x16x4x4xf32>
   return %pc, %pd, %pf : tensor<1x16x4x4xf32>, tensor<1x16x4x4xf32>, tensor<1x16x4x4xf32>
 }
+
+// -----
+
+// Convolutions of one node.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: nn.slice
+// CHECK: twin: equal
+func.func @main(%x: tensor<1x16x8x8xf32>) -> (tensor<1x16x4x4xf32>, tensor<1x16x4x4xf32>) {
+  %w = nn.constant {value = dense<0.25> : tensor<16x16x3x3xf32>} : tensor<16x16x3x3xf32>
+  %v = nn.constant {value = dense<-0.5> : tensor<16x16x3x3xf32>} : tensor<16x16x3x3xf32>
+  %a = nn.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> loc("n")
+  %b = nn.conv %x, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> loc("n")
+  %pa = nn.max_pool %a {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x16x8x8xf32>) -> tensor<1x16x4x4xf32>
+  %pb = nn.max_pool %b {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x16x8x8xf32>) -> tensor<1x16x4x4xf32>
+  return %pa, %pb : tensor<1x16x4x4xf32>, tensor<1x16x4x4xf32>
+}
+
+// -----
+
+// They write into a concatenation of views.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: nn.slice
+// CHECK: twin: equal
+func.func @main(%x: tensor<1x16x8x8xf32>) -> (tensor<1x2048xf32>) {
+  %w = nn.constant {value = dense<0.25> : tensor<16x16x3x3xf32>} : tensor<16x16x3x3xf32>
+  %v = nn.constant {value = dense<-0.5> : tensor<16x16x3x3xf32>} : tensor<16x16x3x3xf32>
+  %a = nn.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32>
+  %b = nn.conv %x, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, group = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32>
+  %fa = nn.reshape %a {shape = array<i64: 1, 1024>} : (tensor<1x16x8x8xf32>) -> tensor<1x1024xf32>
+  %fb = nn.reshape %b {shape = array<i64: 1, 1024>} : (tensor<1x16x8x8xf32>) -> tensor<1x1024xf32>
+  %c = nn.concat %fa, %fb {axis = 1 : i64} : (tensor<1x1024xf32>, tensor<1x1024xf32>) -> tensor<1x2048xf32>
+  %d = nn.softmax %c {axis = -1 : i64} : (tensor<1x2048xf32>) -> tensor<1x2048xf32>
+  return %d : tensor<1x2048xf32>
+}

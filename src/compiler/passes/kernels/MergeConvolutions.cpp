@@ -34,11 +34,10 @@ struct Branch {
   int64_t channels() const { return rankedType(result()).getDimSize(1); }
 };
 
-/// True if a result of @main is `value` or a view of it.
-bool isReturned(mlir::Value value) {
-  return llvm::any_of(value.getUsers(), [](mlir::Operation *user) {
-    return user->hasTrait<mlir::OpTrait::IsTerminator>() ||
-           (loweringOf(user) == "view" && isReturned(user->getResult(0)));
+/// True if an operator that `isMeant` reads `value` or a view of it.
+bool hasReader(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> isMeant) {
+  return llvm::any_of(value.getUsers(), [&](mlir::Operation *user) {
+    return isMeant(user) || (loweringOf(user) == "view" && hasReader(user->getResult(0), isMeant));
   });
 }
 
@@ -77,10 +76,10 @@ Outcome<Branch> branchOf(mlir::Operation *conv) {
   if (!epilogue)
     return NotApplicable{epilogue.reason()};
   Branch branch{conv, *epilogue};
-  if (isReturned(branch.result()))
+  if (hasReader(branch.result(), [](mlir::Operation *user) { return user->hasTrait<mlir::OpTrait::IsTerminator>(); }))
     return NotApplicable{"its result is a result of the model"};
-  auto joins = [](mlir::Operation *user) { return isOp(user, "concat"); };
-  if (rankedType(branch.result()).getDimSize(0) == 1 && llvm::any_of(branch.result().getUsers(), joins))
+  if (rankedType(branch.result()).getDimSize(0) == 1 &&
+      hasReader(branch.result(), [](mlir::Operation *user) { return isOp(user, "concat"); }))
     return NotApplicable{"it writes into a concatenation"};
   return branch;
 }
@@ -267,7 +266,7 @@ public:
       return mergeGiven();
     std::vector<std::vector<Branch>> groups;
     for (mlir::Operation *conv : convs)
-      if (Outcome<Branch> branch = branchOf(conv)) {
+      if (Outcome<Branch> branch = branchOf(conv); branch && isOnlyOne(*branch)) {
         auto found = llvm::find_if(
             groups, [&](const std::vector<Branch> &group) { return difference(group.front(), *branch).empty(); });
         if (found == groups.end())
@@ -287,6 +286,15 @@ private:
   nn::SymbolicShapes shapes;
   LayoutCosts costs;
   Operations convs;
+
+  /// False for one of several convolutions of a node, as those of a transposed one: a line of a schedule file would name
+  /// them all.
+  bool isOnlyOne(const Branch &branch) const {
+    const std::string node = branch.node();
+    return node.empty() || llvm::count_if(convs, [&](mlir::Operation *conv) {
+                             return llvm::is_contained(nn::nodeNames(conv->getLoc()), node);
+                           }) == 1;
+  }
 
   Outcome<double> costOf(mlir::Operation *op, bool blockedInput, bool blockedOutput) const {
     LayoutRule rule = layoutRule(op, options.channelBlocks);
