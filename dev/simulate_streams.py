@@ -203,7 +203,7 @@ def simulate(options, measured, name, slots, join):
     rate = machine.delivers(sum(item.bytes for item in items))
     best = simulation.best_slots(items, rate)
     ratios = [simulation.sequence(items, best, rate) / simulation.streams(items, rate) for _ in range(options.runs)]
-    predicted = re.search(r"predicted ([\d.]+) times", said)
+    predicted = re.search(r"predicted ([\d.]+) times as fast as in sequence", said)
     beside = re.search(r"streams: (\d+) kernels? beside others in (\d+) phases?(?:, (\d+) alone)?", said)
     return *interval(ratios), float(predicted[1]) if predicted else 1.0, beside.groups("0") if beside else ("0", "0", "0")
 

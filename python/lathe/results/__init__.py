@@ -45,6 +45,18 @@ class Times(Row):
     p99_ms: float
 
 
+class InstancesRow(Row):
+    """Runs of several instances of a package that run at the same time."""
+    count: int
+    instance_threads: int
+    runs: int
+    median_ms: float
+    p99_ms: float
+    inputs_per_s: float
+    throughput: dict[str, Any] | None  # inputs_per_s / that of a single instance; None for the single one
+    mistrusted: str
+
+
 class KernelRow(Row):
     """A kernel, or a call of a reference, in a profile."""
     index: int
@@ -276,7 +288,9 @@ class VerifyResult(Result):
 
 
 class BenchResult(Result):
+    """With --instances: `instances` instead of times, operations and memory."""
     model: str
+    instances: list[InstancesRow]
     wall: Times
     cpu: Times
     gflops: float
@@ -288,8 +302,10 @@ class BenchResult(Result):
     verification: str
 
     def frame(self, part: str | None = None) -> Any:
-        """Two rows, wall time and CPU time, or a field as of Result.frame."""
-        return super().frame(part) if part else frame_of([{"time": name, **self.data[name]} for name in ("wall", "cpu")])
+        """Two rows, wall time and CPU time, or a row for each number of instances; or a field as of Result.frame."""
+        if part or "instances" in self.data:
+            return super().frame(part or "instances")
+        return frame_of([{"time": name, **self.data[name]} for name in ("wall", "cpu")])
 
 
 class ProfileResult(Result):

@@ -16,11 +16,12 @@ def bench(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
           no_cache: bool | None = None, no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None,
           zoo_sequence: int | None = None, check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
           fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: Texts | None = None, cpus: str | None = None,
-          memory_node: int | None = None, frequency_cap: str | None = None, cache_share: str | None = None, repetitions: int | None = None,
-          warm_up: int | None = None, max_seconds: float | None = None, interval: float | None = None, store: Path | None = None,
-          no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None, quiet: bool | None = None,
-          wide: bool | None = None, progress: Progress | None = None) -> results.BenchResult:
-    """Time single runs with bound buffers, layout conversions included, until the median is known well enough.
+          memory_node: int | None = None, frequency_cap: str | None = None, cache_share: str | None = None, instances: Texts | None = None,
+          repetitions: int | None = None, warm_up: int | None = None, max_seconds: float | None = None, interval: float | None = None,
+          store: Path | None = None, no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None,
+          quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.BenchResult:
+    """Time single runs with bound buffers, layout conversions included, until the median is known well enough; or
+    several instances that run at the same time (docs/corun.md). Exit code 1 when outputs are mistrusted or differ.
     When interrupted, print and keep what was measured.
 
     check_constants: Check a package's weights against their hash: once per version of the file, always or never
@@ -36,6 +37,8 @@ def bench(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
     frequency_cap: Limit the frequency of these CPUs, as root, to 2GHz or 1800MHz (default none: not limited)
     cache_share: Use 50% or 4ways of the last-level cache: by resctrl, as root, or where there is none by a companion that occupies the rest on
         another CPU (default none: all of it)
+    instances: Instead of single runs, time so many contexts that run at the same time and divide the threads, in turns with a single one: latency of
+        a run and throughput of all together: 2,4 or 2..8 (doubled)
     repetitions: Time exactly this many runs instead of using the stopping rule
     warm_up: Run this many times before timing
     max_seconds: Measure for at most this long, in seconds

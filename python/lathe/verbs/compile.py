@@ -34,8 +34,8 @@ def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = No
     layout: Keep activations in planes (nchw), with the channels last (nhwc) or in blocks of channels; auto: what is fastest (docs/layouts.md)
     exact_math: Forbid algorithms that reassociate sums (Winograd), and scale factors moved into weights
     memory: Limit memory: small forbids algorithms that enlarge the weights (Winograd), and streams that nobody asked for
-    streams: Run kernels beside each other on disjoint threads: auto where it is predicted to be faster, off, or N teams wherever operands allow it
-        (docs/streams.md)
+    streams: Run kernels beside each other on disjoint threads, and merge convolutions that read one value: auto where it is predicted to be faster,
+        off, or N teams wherever operands allow it (docs/streams.md)
     precision: Set the precision: bf16 rounds operands of contractions and attention, sums stay fp32
     schedule: Read schedules (lathe help schedules) from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line
     optimize_for: Choose schedules of symbolic extents for these values, as N=8 or "N=8 T=128" (default: 1)

@@ -101,7 +101,7 @@ def analyze(*, store: Path | None = None, experiment: Texts | None = None, kind:
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     experiment: Take only these experiments, by id or its beginning
     kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, corun, imported; those of `sweep` are
-        of kind bench
+        of kind bench, those of `bench --instances` of kind corun
     tag: Take only experiments with all of these tags (`lathe store tag`)
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner

@@ -20,7 +20,7 @@ def list(*, store: Path | None = None, kind: str | None = None, tag: Texts | Non
 
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, corun, imported; those of `sweep` are
-        of kind bench
+        of kind bench, those of `bench --instances` of kind corun
     tag: Take only experiments with all of these tags (`lathe store tag`)
     """
     return execute(list, locals())
@@ -45,7 +45,7 @@ def export(file: Path, *, format: Literal["jsonl", "csv", "benchmark-json"] | No
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     experiment: Take only these experiments, by id or its beginning
     kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, corun, imported; those of `sweep` are
-        of kind bench
+        of kind bench, those of `bench --instances` of kind corun
     tag: Take only experiments with all of these tags (`lathe store tag`)
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner
@@ -105,7 +105,7 @@ def trend(name: Path | None = None, *, experiment: Texts | None = None, kind: st
 
     experiment: Take only these experiments, by id or its beginning
     kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, corun, imported; those of `sweep` are
-        of kind bench
+        of kind bench, those of `bench --instances` of kind corun
     tag: Take only experiments with all of these tags (`lathe store tag`)
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner

@@ -76,6 +76,12 @@ struct UnconvertedOperator {
   std::string node, op, reason;
 };
 
+/// Convolutions that were merged, and the predicted cycles of their kernels, merged and apart; 0 if merges were given.
+struct MergesReport {
+  size_t convolutions = 0, merged = 0; // numbers of the original ones, and of those that they became
+  double cycles = 0, apartCycles = 0;
+};
+
 /// Figures of a compilation. Seconds, bytes and distinct kernels count for the whole package, all other figures for
 /// the general plan.
 struct CompileReport {
@@ -97,6 +103,7 @@ struct CompileReport {
   std::vector<std::string> notes;
   std::vector<VariantReport> variants;
   StreamsReport streams;            // of the general plan
+  MergesReport merges;              // of the general plan
   std::vector<std::string> symbols; // symbols in the extents of the inputs, with their ranges: "N from 1 to 64"
   // operations of one run, all of them and those in compiled kernels; open extents count as 1
   double flops = 0, compiledFlops = 0;

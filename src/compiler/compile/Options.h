@@ -106,8 +106,9 @@ template <class Choices, class Visit> void visitOptions(Choices &choices, Visit 
                       .words = memories},
         choices.smallMemory);
   visit(CompileOption{.name = "streams",
-                      .help = "Run kernels beside each other on disjoint threads: auto where it is predicted to be "
-                              "faster, off, or N teams wherever operands allow it (docs/streams.md)",
+                      .help = "Run kernels beside each other on disjoint threads, and merge convolutions that read one "
+                              "value: auto where it is predicted to be faster, off, or N teams wherever operands allow "
+                              "it (docs/streams.md)",
                       .type = "auto|off|N"},
         choices.streams);
   visit(CompileOption{.name = "precision",

@@ -3,6 +3,7 @@
 #include "codegen/cost/Cost.h"
 #include "codegen/space/ContractionFormat.h"
 #include "compile/PlanRules.h"
+#include "compile/streams/StreamSearch.h"
 #include "compile/streams/Streams.h"
 #include "ir/Main.h"
 #include "package/OperationCount.h"
@@ -43,6 +44,11 @@ std::string layoutText(const CompileOptions &options) {
 /// " --optimize-for 'N=8'"
 std::string typicalText(const Extents &typical) {
   return typical.empty() ? "" : fmt::format(" --optimize-for '{}'", str(typical));
+}
+
+/// The value of --streams that counts. Kernels beside each other need more memory, nearly always.
+std::string streamsOf(const CompileOptions &options) {
+  return options.smallMemory && options.streams == "auto" ? "off" : options.streams;
 }
 
 } // namespace
@@ -88,12 +94,13 @@ void PackageParts::writeTo(mlir::ModuleOp module, const Write &write) {
     program.model = source.str();
   if (auto content = module->getAttrOfType<mlir::StringAttr>("nn.content"))
     program.model += "@" + content.str();
-  program.options = fmt::format(
-      "--target {} --threads {} -O{} --precision {}{}{}{}{}{}, {}, machine {}{}", target.str(), options.threads,
-      options.level, name(options.precision), layoutText(options), options.exactMath ? " --exact-math" : "",
-      options.smallMemory ? " --memory small" : "", plans.back()->places.empty() ? "" : " --streams " + options.streams,
-      typicalText(options.extents.typical), package::withoutPadding, target.machine.identity(),
-      options.company.empty() ? "" : ", " + options.company);
+  program.options =
+      fmt::format("--target {} --threads {} -O{} --precision {}{}{}{}{}{}, {}, machine {}{}", target.str(),
+                  options.threads, options.level, name(options.precision), layoutText(options),
+                  options.exactMath ? " --exact-math" : "", options.smallMemory ? " --memory small" : "",
+                  plans.back()->places.empty() && report.merges.merged == 0 ? "" : " --streams " + options.streams,
+                  typicalText(options.extents.typical), package::withoutPadding, target.machine.identity(),
+                  options.company.empty() ? "" : ", " + options.company);
   program.machine = toJson(target.machine).dump();
   program.threads = options.threads;
   program.plans = std::move(plans);
@@ -116,6 +123,7 @@ void PlanCompilation::optimize() {
   noteRowMajor(optimized);
   parts.report.measuredChoices += optimized.measuredChoices;
   layouts = std::move(optimized.layouts);
+  noteMerges(std::move(optimized.merges));
 }
 
 void PlanCompilation::formKernels() {
@@ -183,11 +191,9 @@ void PlanCompilation::buildPlan() {
     mlir::func::FuncOp kernel = built.entry[position];
     return kernel ? kernelIdentity(kernel) + "\n" + parts.library.compiled(kernel).schedule.str() : std::string();
   };
-  const CompileOptions &options = parts.options;
-  // Kernels beside each other need more memory, nearly always.
-  const std::string streams = options.smallMemory && options.streams == "auto" ? "off" : options.streams;
-  parts.report.streams = placeStreams(*built.plan, given, streamsOption(streams, options.threads), options.threads,
-                                      facts, options.measuredStreams);
+  const int threads = parts.options.threads;
+  parts.report.streams = placeStreams(*built.plan, given, streamsOption(streamsOf(parts.options), threads), threads,
+                                      facts, parts.options.measuredStreams);
   parts.plans.push_back(std::move(built.plan));
 }
 
@@ -196,7 +202,7 @@ std::string PlanCompilation::scheduleText() const {
   std::string text = fmt::format("# for {}, {} {}, -O{}{}{}\n", parts.target.str(), options.threads,
                                  options.threads == 1 ? "thread" : "threads", options.level, layoutText(options),
                                  options.company.empty() ? "" : ", " + options.company);
-  text += graphScheduleText(layouts, fusions) + "# kernels\n";
+  text += graphScheduleText(layouts, fusions, merges) + "# kernels\n";
   for (const auto &kernel : parts.plans.back()->kernels)
     text += fmt::format("{}: {}  # {}\n", kernel->name, kernel->schedule, kernel->origin);
   return text + streamsText(*parts.plans.back());
@@ -215,6 +221,17 @@ void PlanCompilation::collectRules() {
   foldConstants(*copy);
   inferShapes(*copy);
   nn::shapesWithRules(mainFunction(*copy), rules);
+}
+
+void PlanCompilation::noteMerges(std::vector<PipelineReport::Merge> found) {
+  merges = std::move(found);
+  parts.report.merges = {};
+  for (const PipelineReport::Merge &one : merges) {
+    parts.report.merges.convolutions += one.nodes.size();
+    ++parts.report.merges.merged;
+    parts.report.merges.cycles += one.cycles;
+    parts.report.merges.apartCycles += one.apartCycles;
+  }
 }
 
 void PlanCompilation::noteRowMajor(const PipelineReport &passes) {
@@ -257,6 +274,10 @@ PipelineOptions PlanCompilation::pipelineOptions() {
   result.staysWhole = [this](mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &pieces) {
     return parts.library.staysWhole(kernel, pieces);
   };
+  if (parts.schedules.hasMerges())
+    result.mergedInto = [this](const std::vector<std::string> &nodes) { return parts.schedules.mergedInto(nodes); };
+  else if (streamsOf(parts.options) != "off")
+    result.mergeMargin = streamMargin;
   if (parts.schedules.hasGraphChoices())
     result.given = [this](const std::vector<std::string> &nodes) { return parts.schedules.graphChoice(nodes); };
   return result;

@@ -60,10 +60,12 @@ private:
   std::vector<nn::NodeRule> rules;
   std::vector<PipelineReport::Layouts> layouts;
   std::vector<PipelineReport::Fusion> fusions;
+  std::vector<PipelineReport::Merge> merges;
   bool listsConversions = false;              // true if this object has formed the kernels itself
   std::vector<std::string> conversionKernels; // names of the kernels that compute the report's conversions
 
   void collectRules();
+  void noteMerges(std::vector<PipelineReport::Merge> found);
   void noteRowMajor(const PipelineReport &passes);
   void predictConversions(const plan::PlanT &plan);
   PipelineOptions pipelineOptions();

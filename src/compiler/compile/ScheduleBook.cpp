@@ -35,9 +35,11 @@ ScheduleBook::Kind ScheduleBook::checked(const std::string &text) {
   Schedule schedule = readSchedule(text);
   Kind kind = schedule.algorithm == "layout"   ? layout
               : schedule.algorithm == "fuse"   ? fuse
+              : schedule.algorithm == "merge"  ? merge
               : schedule.algorithm == "stream" ? stream
                                                : kernel;
-  require(kind != fuse || !nameIn(schedule, "with").empty(), "schedule '{}': expected with=NODE", text);
+  const char *const node = kind == fuse ? "with" : kind == merge ? "into" : "";
+  require(!*node || !nameIn(schedule, node).empty(), "schedule '{}': expected {}=NODE", text, node);
   require(kind != layout || !schedule.words.empty(), "schedule '{}': expected in=, out= or both, each row or blocked",
           text);
   return kind;
@@ -98,20 +100,26 @@ void ScheduleBook::use(const std::string &name, const std::vector<std::string> &
     found = take(kernel, nodes[i]);
 }
 
+ScheduleBook::Line *ScheduleBook::takeLast(Kind kind, const std::vector<std::string> &nodes) {
+  Line *line = nullptr;
+  for (size_t i = nodes.size(); !line && i-- > 0;)
+    line = take(kind, nodes[i]);
+  return line;
+}
+
+std::optional<std::string> ScheduleBook::mergedInto(const std::vector<std::string> &nodes) {
+  Line *line = takeLast(merge, nodes);
+  return line ? std::optional(nameIn(Schedule::parse(line->schedule), "into")) : std::nullopt;
+}
+
 GraphChoice ScheduleBook::graphChoice(const std::vector<std::string> &nodes) {
-  auto lineOf = [&](Kind kind) {
-    Line *line = nullptr;
-    for (size_t i = nodes.size(); !line && i-- > 0;)
-      line = take(kind, nodes[i]);
-    return line;
-  };
   GraphChoice choice;
-  if (Line *line = lineOf(layout)) {
+  if (Line *line = takeLast(layout, nodes)) {
     Schedule schedule = Schedule::parse(line->schedule);
     choice.blockedInput = blockedIn(schedule, "in");
     choice.blockedOutput = blockedIn(schedule, "out");
   }
-  if (Line *line = lineOf(fuse))
+  if (Line *line = takeLast(fuse, nodes))
     choice.kernelOf = nameIn(Schedule::parse(line->schedule), "with");
   return choice;
 }
@@ -146,7 +154,8 @@ void ScheduleBook::requireAllUsed() const {
 }
 
 std::string graphScheduleText(const std::vector<PipelineReport::Layouts> &layouts,
-                              const std::vector<PipelineReport::Fusion> &fusions) {
+                              const std::vector<PipelineReport::Fusion> &fusions,
+                              const std::vector<PipelineReport::Merge> &merges) {
   std::string text;
   // Lists one choice for each name. Leaves out a name whose operators have different choices.
   auto list = [&](const char *title, auto &&choices, auto &&nameOf, auto &&textOf) {
@@ -174,6 +183,12 @@ std::string graphScheduleText(const std::vector<PipelineReport::Layouts> &layout
   list(
       "fusion", listed, [](const auto &choice) { return choice.node; },
       [](const auto &choice) { return fmt::format("fuse/1 with={}", choice.anchor); });
+  if (!merges.empty())
+    text += "# merges\n";
+  for (const PipelineReport::Merge &one : merges)
+    for (size_t i = 1; i < one.nodes.size(); ++i)
+      if (canBeListed(one.nodes[i]) && canBeListed(one.nodes.front()))
+        text += fmt::format("{}: merge/1 into={}\n", one.nodes[i], one.nodes.front());
   return text;
 }
 

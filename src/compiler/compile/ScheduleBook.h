@@ -23,6 +23,7 @@ namespace lathe {
 ///
 ///   conv1: layout/1 in=row out=blocked      layouts of its input and result; either may be left out
 ///   relu1: fuse/1 with=conv1                computed in the kernel of conv1; with=relu1: in a kernel of its own
+///   conv2: merge/1 into=conv1               one convolution with conv1, which reads the same value
 ///   conv1: stream/1 order=3 first=0 slots=1 place in the order of the plan, and the slots on which the kernel runs
 class ScheduleBook : public ScheduleSource {
 public:
@@ -44,6 +45,10 @@ public:
   GraphChoice graphChoice(const std::vector<std::string> &nodes);
   bool hasGraphChoices() const { return !lines[layout].empty() || !lines[fuse].empty(); }
 
+  /// The node with whose convolution that of `nodes` is merged; nothing if there is no line. Marks the line as used.
+  std::optional<std::string> mergedInto(const std::vector<std::string> &nodes);
+  bool hasMerges() const { return !lines[merge].empty(); }
+
   /// The line for an instruction with these names, of which the first counts most; nothing if there is none. Marks the
   /// line as used.
   std::optional<StreamLine> streamOf(const std::vector<std::string> &names);
@@ -60,20 +65,23 @@ private:
     int number = 0;
     bool used = false;
   };
-  enum Kind { kernel, layout, fuse, stream };
+  enum Kind { kernel, layout, fuse, merge, stream };
   std::string fileName;
-  std::array<std::map<std::string, Line>, 4> lines;
+  std::array<std::map<std::string, Line>, 5> lines;
   // by the name given to noteInside: the kernel that computes its operators
   std::map<std::string, std::string> inside;
 
   static Kind checked(const std::string &schedule);
   const Line *lineOf(const std::string &name, const std::vector<std::string> &nodes) const;
   Line *take(Kind kind, const std::string &name);
+  /// The line for the last of `nodes` that has one, because choices are listed under the last node.
+  Line *takeLast(Kind kind, const std::vector<std::string> &nodes);
 };
 
-/// Text of the layouts and fusions that the passes chose, in the form of a schedule file. Leaves out a node name whose
+/// Text of the layouts, fusions and merges that the passes chose, in the form of a schedule file. Leaves out a node name whose
 /// operators have different choices.
 std::string graphScheduleText(const std::vector<PipelineReport::Layouts> &layouts,
-                              const std::vector<PipelineReport::Fusion> &fusions);
+                              const std::vector<PipelineReport::Fusion> &fusions,
+                              const std::vector<PipelineReport::Merge> &merges);
 
 } // namespace lathe

@@ -57,6 +57,13 @@ struct PipelineOptions {
   /// Block sizes of the blocked layout.
   ChannelBlocks channelBlocks;
 
+  /// Convolutions that read one value become one convolution (mergeConvolutions) where its predicted cost times 1 + this
+  /// is below the sum of theirs. Nothing: none do, unless `mergedInto` says so. Both need a level that chooses layouts.
+  std::optional<double> mergeMargin;
+  /// Function that returns the node whose convolution that of these nodes is merged with, or nothing. If the function is
+  /// given, predictions merge nothing. A merge that is not possible is an Error.
+  std::function<std::optional<std::string>(const std::vector<std::string> &nodes)> mergedInto;
+
   bool choosesLayouts() const { return level >= 3 || layout != LayoutChoice::automatic; }
   /// Function that returns the predicted core cycles of a candidate kernel, or the reason why no code can be generated
   /// for it. Changes nothing. The passes choose layouts by these predictions; required from level 3 on.
@@ -109,6 +116,13 @@ struct PipelineReport {
     std::string kernel;
     std::vector<std::string> parts;
   };
+  /// Convolutions that became one convolution, by source nodes, with the predicted cycles of the new kernel (copies of
+  /// its parts included) and of the kernels apart; both 0 if the merge was given.
+  struct Merge {
+    std::vector<std::string> nodes;
+    double cycles = 0, apartCycles = 0;
+  };
+  std::vector<Merge> merges;
   std::vector<Whole> wholes;
   std::vector<Conversion> conversions;
   std::vector<Layouts> layouts; // layouts of the operators that support both layouts

@@ -42,6 +42,9 @@ TEST(Diff, pointsWithAnotherSettingDoNotMatch) {
   EXPECT_EQ(found.onlyBefore, 1u);
   EXPECT_EQ(found.onlyAfter, 1u);
   now[0].setting.threads = 1;
+  now[0].setting.extra["instances"] = 2; // a run beside another one is not a single run
+  EXPECT_FALSE(diff(before, now).points[0].speed);
+  now[0].setting.extra.clear();
   now[0].platform = "another machine"; // comparing machines is allowed
   EXPECT_TRUE(diff(before, now).points[0].speed);
 }

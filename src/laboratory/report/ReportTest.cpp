@@ -53,6 +53,7 @@ TEST(Rows, differentCircumstancesAreDifferentCells) {
   EXPECT_TRUE(differs([](Row &r) { r.kind = store::ExperimentKind::tune; }));
   EXPECT_TRUE(differs([](Row &r) { r.setting.threads = 2; }));
   EXPECT_TRUE(differs([](Row &r) { r.setting.cache = store::CacheState::cold; }));
+  EXPECT_TRUE(differs([](Row &r) { r.setting.extra["instances"] = 2; }));
   EXPECT_TRUE(differs([](Row &r) { r.problem = large; }));
   EXPECT_FALSE(differs([](Row &r) { r.setting.schedule = "direct/1 px=4"; }));
   EXPECT_FALSE(differs([](Row &r) { r.provider = "onednn"; }));

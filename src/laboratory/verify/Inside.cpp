@@ -33,19 +33,16 @@ public:
     std::optional<LeftOut> left;
     Makers makers = makersOf(info);
     for (uint32_t value : info.outputs) {
-      NodeComparison comparison = compare(info, instruction, value);
-      if (comparison.difference) {
-        bool agrees = comparison.difference->within(tolerance);
-        found.compared.push_back({comparison.node, agrees ? std::string(info.name) : text(makers.kernels),
-                                  agrees ? Names(info.nodes.begin(), info.nodes.end()) : makers.nodes,
-                                  *comparison.difference});
-        found.instructions.push_back(instruction);
-      }
+      NodeComparison whole = compare(info, instruction, value);
+      std::vector<NodeComparison> comparisons =
+          whole.difference ? std::vector{whole} : compareParts(info, instruction, value);
+      for (const NodeComparison &comparison : comparisons)
+        add(comparison, info, instruction, makers);
       std::erase_if(unknown, [&](const auto &before) { return overlap(before.first, value); });
-      if (!comparison.difference) {
+      if (comparisons.empty()) {
         unknown[value] = makers;
         if (!left)
-          left = LeftOut{std::string(info.name), nameOf(value), comparison.reason};
+          left = LeftOut{std::string(info.name), nameOf(value), whole.reason};
       }
     }
     if (left)
@@ -69,6 +66,15 @@ private:
   std::map<std::string, uint32_t> last; // the last instruction that computes a part of the node
   std::set<uint32_t> seen;              // a loop runs an instruction several times
   std::map<uint32_t, Makers> unknown;   // for values that are not compared
+
+  void add(const NodeComparison &comparison, const runtime::InstructionInfo &info, uint32_t instruction,
+           const Makers &makers) {
+    bool agrees = comparison.difference->within(tolerance);
+    found.compared.push_back({comparison.node, agrees ? std::string(info.name) : text(makers.kernels),
+                              agrees ? Names(info.nodes.begin(), info.nodes.end()) : makers.nodes,
+                              *comparison.difference});
+    found.instructions.push_back(instruction);
+  }
 
   /// True if both values share bytes: layouts of one order, reshapes and parts of concatenations are aliases.
   bool overlap(uint32_t one, uint32_t other) const {
@@ -115,6 +121,25 @@ private:
     if (!isOutput(value))
       return expected.nodeOf(nameOf(value));
     return info.nodes.empty() || !expected.isNode(info.nodes.back()) ? "" : info.nodes.back();
+  }
+
+  /// The comparisons of the parts of `value`, which is no node's value: a kernel of merged convolutions writes the
+  /// results of several nodes. Empty if some bytes of it belong to none of the parts that can be compared.
+  std::vector<NodeComparison> compareParts(const runtime::InstructionInfo &info, uint32_t instruction,
+                                           uint32_t value) const {
+    std::vector<NodeComparison> parts;
+    int64_t bytes = 0;
+    for (uint32_t part = 0; part < context.plan().values.size(); ++part) {
+      std::string node = part == value || !overlap(part, value) ? "" : nodeOf(info, part);
+      if (std::find(info.nodes.begin(), info.nodes.end(), node) == info.nodes.end())
+        continue;
+      NodeComparison comparison = compare(info, instruction, part);
+      if (!comparison.difference)
+        continue;
+      bytes += context.place(part).bytes;
+      parts.push_back(std::move(comparison));
+    }
+    return bytes == context.place(value).bytes ? parts : std::vector<NodeComparison>();
   }
 
   NodeComparison compare(const runtime::InstructionInfo &info, uint32_t instruction, uint32_t value) const {

@@ -29,15 +29,16 @@ struct OwnAttribute {
 
 /// All attributes `nn.*` that do not belong to an operator: passes and importers write them.
 constexpr OwnAttribute ownAttributes[] = {
-    {"nn.source", Place::module, Form::text},         {"nn.producer", Place::module, Form::text},
-    {"nn.content", Place::module, Form::text},        {weightsAttribute, Place::module, Form::text},
-    {"nn.family", Place::function, Form::text},       {"nn.schedule", Place::function, Form::text},
-    {"nn.reason", Place::operation, Form::text},      {"nn.in_place", Place::operation, Form::unit},
-    {"nn.extents", Place::operation, Form::texts},    {"nn.contents", Place::argument, Form::texts},
-    {"nn.name", Place::argument, Form::text},         {"nn.dims", Place::argument, Form::texts},
-    {"nn.constant", Place::argument, Form::unit},     {"nn.name", Place::result, Form::text},
-    {storedAttribute, Place::argument, Form::texts},  {storedAttribute, Place::result, Form::texts},
-    {"nn.quantization", Place::argument, Form::text}, {"nn.quantization", Place::result, Form::text},
+    {"nn.source", Place::module, Form::text},       {"nn.producer", Place::module, Form::text},
+    {"nn.content", Place::module, Form::text},      {weightsAttribute, Place::module, Form::text},
+    {"nn.family", Place::function, Form::text},     {"nn.schedule", Place::function, Form::text},
+    {"nn.reason", Place::operation, Form::text},    {"nn.in_place", Place::operation, Form::unit},
+    {"nn.part", Place::operation, Form::unit},      {"nn.extents", Place::operation, Form::texts},
+    {"nn.contents", Place::argument, Form::texts},  {"nn.name", Place::argument, Form::text},
+    {"nn.dims", Place::argument, Form::texts},      {"nn.constant", Place::argument, Form::unit},
+    {"nn.name", Place::result, Form::text},         {storedAttribute, Place::argument, Form::texts},
+    {storedAttribute, Place::result, Form::texts},  {"nn.quantization", Place::argument, Form::text},
+    {"nn.quantization", Place::result, Form::text},
 };
 
 const char *formName(Form form) {

@@ -77,7 +77,8 @@ void FilterFlags::addKind(CLI::App &app) {
   std::span<const std::string_view> names = store::experimentKindNames();
   const std::vector<std::string> kinds(names.begin(), names.end());
   app.add_option("--kind", kind,
-                 fmt::format("Take only experiments of this kind: {}; those of `sweep` are of kind bench",
+                 fmt::format("Take only experiments of this kind: {}; those of `sweep` are of kind bench, those of "
+                             "`bench --instances` of kind corun",
                              fmt::join(kinds, ", ")))
       ->check(offers(kinds));
 }

@@ -37,6 +37,11 @@ nlohmann::json compiledJson(const CompileJob &job, const CompiledModel &compiled
             {"decision", report.streams.decision},
             {"arena_bytes", compiled.streamArenaBytes},
             {"sequence_arena_bytes", compiled.sequenceArenaBytes}}},
+          {"merges",
+           {{"convolution_count", report.merges.convolutions},
+            {"merged_count", report.merges.merged},
+            {"predicted_cycles", report.merges.cycles},
+            {"apart_cycles", report.merges.apartCycles}}},
           {"references", referencesJson(report.references)},
           {"notes", report.notes},
           {"flops", report.flops},
@@ -79,6 +84,17 @@ static std::string streamsText(const CompiledModel &compiled) {
   return text + "\n";
 }
 
+/// "" if no convolutions were merged.
+static std::string mergesText(const MergesReport &merges) {
+  if (merges.merged == 0)
+    return "";
+  std::string text =
+      fmt::format("merged: {} into {}", counted(int64_t(merges.convolutions), "convolution"), merges.merged);
+  if (merges.apartCycles > 0)
+    text += fmt::format(", predicted {:.3f} times as fast as apart", merges.apartCycles / merges.cycles);
+  return text + "\n";
+}
+
 std::string compiledText(const CompileJob &job, const CompiledModel &compiled) {
   const CompileReport &report = compiled.report;
   std::string text =
@@ -97,7 +113,7 @@ std::string compiledText(const CompileJob &job, const CompiledModel &compiled) {
   if (report.timedBatches)
     text += fmt::format("measured times of records say how a batch passes {}\n",
                         counted(int64_t(report.timedBatches), "kernel"));
-  text += streamsText(compiled);
+  text += mergesText(report.merges) + streamsText(compiled);
   text += variantsText(report) + fmt::format("layout conversions kept: {}\n", report.layoutConversions);
   for (const LayoutConversion &conversion : report.conversions)
     text += fmt::format("  {}\n", printable(conversionText(conversion)));

@@ -23,6 +23,28 @@ CONVOLUTION = ("  %{to} = nn.conv %{of}, %w{side} {{strides = array<i64: 1, 1>, 
                "(tensor<1x8x12x12xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x12x12xf32> loc(\"{to}\")\n")
 
 
+# Two convolutions that may become one: both read the input, and other convolutions read their results.
+MERGEABLE = """
+func.func @main(%x: tensor<1x64x7x7xf32> {nn.name = "x"}) -> (tensor<1x32x7x7xf32> {nn.name = "y"}) {
+BODY
+  %9 = nn.add %left2, %right2 : (tensor<1x32x7x7xf32>, tensor<1x32x7x7xf32>) -> tensor<1x32x7x7xf32> loc("join")
+  return %9 : tensor<1x32x7x7xf32>
+}
+"""
+POINTWISE = ("  %w{to} = nn.constant {{value = dense<WEIGHTS> : tensor<32x{channels}x1x1xf32>}} : tensor<32x{channels}x1x1xf32>\n"
+             "  %{to} = nn.conv %{of}, %w{to} {{strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}} : "
+             "(tensor<1x{channels}x7x7xf32>, tensor<32x{channels}x1x1xf32>) -> tensor<1x32x7x7xf32> loc(\"{to}\")\n")
+
+
+def mergeable():
+    random, body = np.random.default_rng(5), ""
+    for side in ("left", "right"):
+        for to, of, channels in ((f"{side}1", "x", 64), (f"{side}2", f"{side}1", 32)):
+            weights = (random.standard_normal((32, channels, 1, 1)) / 8).astype("<f4").tobytes().hex().upper()
+            body += POINTWISE.format(to=to, of=of, channels=channels).replace("WEIGHTS", f'"0x{weights}"')
+    return MERGEABLE.replace("BODY\n", body)
+
+
 def branches():
     body = ""
     for side in ("left", "right"):
@@ -144,6 +166,53 @@ class Streams(Cli):
         self.assertEqual(compiled("--streams", "2")["decision"], "")
         self.assertEqual(compiled()["decision"], "")
         self.assertEqual(self.figures("compile", self.model, "-o", again, "--threads", "4", "--streams", "auto", "--store", store)["streams"]["decision"], "")
+
+    def merged(self):
+        path = self.path("mergeable.mlir")
+        with open(path, "w") as file:
+            file.write(mergeable())
+        return path
+
+    def test_convolutions_merge_where_it_is_predicted_to_be_faster(self):
+        model, path = self.merged(), self.path("chosen.txt")
+        wide = ["--threads", "64", "--target", "x86-64-v4"]  # only compiled
+        for streams in ("auto", "2"):
+            report = self.figures("compile", model, "-o", self.path("wide.lathe"), "--streams", streams, *wide)["merges"]
+            self.assertEqual((report["convolution_count"], report["merged_count"]), (2, 1))
+            self.assertLess(report["predicted_cycles"] * 1.05, report["apart_cycles"])
+        said = self.lathe("compile", model, "-o", self.path("wide.lathe"), "--streams", "auto", *wide).stdout
+        self.assertRegex(said, r"merged: 2 convolutions into 1, predicted \d\.\d{3} times as fast as apart\n")
+        text = self.lathe("compile", model, "--emit", "schedule", "--streams", "auto", *wide).stdout
+        self.assertIn("# merges\nright1: merge/1 into=left1\n", text)
+        with open(path, "w") as file:
+            file.write(text)
+        again = self.lathe("compile", model, "--emit", "schedule", "--schedule", path, *wide).stdout
+        choices = lambda schedule: re.sub("  # .*", "", schedule)
+        self.assertEqual(choices(again), choices(text))
+        off = self.lathe("compile", model, "--emit", "schedule", *wide).stdout
+        self.assertNotIn("merge", off)
+        self.assertEqual(off, self.lathe("compile", model, "--emit", "schedule", "--streams", "off", *wide).stdout)
+
+    def test_merged_convolutions_are_verified_by_name(self):
+        model, path, package = self.merged(), self.path("merge.txt"), self.path("merged.lathe")
+        with open(path, "w") as file:
+            file.write("right1: merge/1 into=left1\n")
+        said = self.lathe("compile", model, "-o", package, "--schedule", path, "--threads", "2").stdout
+        self.assertIn("merged: 2 convolutions into 1\n", said)
+        np.testing.assert_allclose(self.outputs(package, "one.npz"), self.outputs(model, "two.npz", "--streams", "off"), rtol=1e-4, atol=1e-5)
+        verified = self.lathe("verify", model, "--package", package, "--all").stdout
+        for node in ("left1", "right1"):
+            self.assertRegex(verified, rf"ok +{node} ")
+        self.assertNotIn("left out", verified)
+        asked = self.lathe("verify", model, "--package", package, "--output", "right1").stdout
+        self.assertRegex(asked, "ok +right1 ")
+        for line, says in (("nowhere: merge/1 into=left1", "merge.txt: line 1: no operator with this choice is called 'nowhere'"),
+                           ("right1: merge/1 into=nowhere", "'right1'.*: cannot be merged with 'nowhere' as the schedule asks: no convolution is called so"),
+                           ("right1: merge/1 into=left2", "cannot be merged with 'left2' as the schedule asks: of 'left2', its kernel may compute 'join' with it"),
+                           ("right1: merge/1", "merge.txt: line 1: schedule 'merge/1': expected into=NODE")):
+            with open(path, "w") as file:
+                file.write(line + "\n")
+            self.error("compile", model, "-o", package, "--schedule", path, says=says)
 
     def test_a_trace_has_tracks_of_teams(self):
         package, path = self.path("traced.lathe"), self.path("trace.json")

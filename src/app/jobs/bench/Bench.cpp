@@ -16,13 +16,6 @@
 namespace lathe::jobs {
 namespace {
 
-/// The model without shapes if the package includes several.
-BenchJob withoutSeveralShapes(BenchJob job) {
-  if (severalShapes(job.model.shapes))
-    job.model.shapes.clear();
-  return job;
-}
-
 /// Computes the figures of a size from its runs.
 void conclude(BenchedSize &size, bool finished) {
   size.peakBytes = peakResidentBytes(); // before memory is used for figures
@@ -189,6 +182,12 @@ nlohmann::json BenchJob::settings() const {
           {"fill", inputs.fill},
           {"seed", inputs.seed},
           {"batch", batches}};
+}
+
+BenchJob withoutSeveralShapes(BenchJob job) {
+  if (severalShapes(job.model.shapes))
+    job.model.shapes.clear();
+  return job;
 }
 
 bool bench(const BenchJob &job, const BenchReport &report) { return BenchRun(job, report).run(); }

@@ -19,12 +19,17 @@ struct BenchJob {
   Arguments command;         // of `lathe bench`, as the store keeps them
   std::string batches;       // a list, as sizesOf takes it
   lab::StoppingRule rule;
+  /// Numbers of contexts that divide the threads, as parseCounts takes them (jobs/bench/Instances.h); "": single runs.
+  std::string instances;
   size_t repetitions = 0; // timed runs; 0: until `rule` is satisfied
   size_t warmUp = 3;      // runs before
 
   /// How every point is measured.
   nlohmann::json settings() const;
 };
+
+/// The job, without --shape if several shapes of an input are measured: the model is compiled without them.
+BenchJob withoutSeveralShapes(BenchJob job);
 
 /// The measurements at one size.
 struct BenchedSize {

@@ -127,15 +127,6 @@ private:
     return result;
   }
 
-  static double inputsPerSecond(const lab::CorunRuns &runs, const CorunMove &move) {
-    return runs.perSecond() * double(std::max<int64_t>(move.batch, 1));
-  }
-
-  /// Why the figures of a model are wrong or not trusted.
-  static std::string wrongOf(const lab::CorunResult::Member &member) {
-    return member.wrong.empty() ? member.mistrust : member.wrong;
-  }
-
   /// What a combination is measured for. Only of the chosen one the models are measured alone with the same moves.
   enum class Role { chosen, searched };
 
@@ -178,13 +169,7 @@ private:
                    : move.package        ? "only the first package of a model is looked up"
                                          : verification.text;
     point.disturbance = result.disturbance;
-    point.figures = {{"runs", double(runs.runs())},
-                     {"window_seconds", runs.seconds},
-                     {"inputs_per_second", inputsPerSecond(runs, move)}};
-    if (member.wrong.empty())
-      point.rounds = lab::samplesOf(runs.rounds, {});
-    if (result.starts.size() > 1 && !point.rounds.empty())
-      point.starts = result.starts;
+    setRuns(point, runs, move, result.starts);
     return point;
   }
 
@@ -317,20 +302,18 @@ private:
     corun.result = result;
     corun.wrong.clear();
     for (const lab::CorunResult::Member &member : result.members)
-      corun.wrong.push_back(wrongOf(member));
+      corun.wrong.push_back(member.doubt());
   }
 };
 
 } // namespace
 
 nlohmann::json CorunJob::settings() const {
-  return {{"starts", timing.minStarts},
-          {"max_seconds", timing.maxSeconds},
-          {"window_seconds", timing.roundSeconds},
-          {"least_runs", timing.leastRuns},
-          {"processes", timing.processEach ? "each" : "shared"},
-          {"batch", batches}, // the first one is that of the models alone on all slots
-          {"seed", inputs.seed}};
+  nlohmann::json settings = timingSettings(timing);
+  settings.update({{"processes", timing.processEach ? "each" : "shared"},
+                   {"batch", batches}, // the first one is that of the models alone on all slots
+                   {"seed", inputs.seed}});
+  return settings;
 }
 
 bool corun(const CorunJob &job, const CorunReport &report) {

@@ -3,8 +3,6 @@
 #include "jobs/Packages.h"
 #include "jobs/Recording.h"
 #include "jobs/UsedRecords.h"
-#include "lab/corun/OutputsHash.h"
-#include "runtime/NpyTensor.h"
 #include "runtime/plan/Program.h"
 
 #include <algorithm>
@@ -63,47 +61,22 @@ std::vector<CorunChoices> CorunModels::choices() const {
   return choices;
 }
 
-const CorunModels::Run &CorunModels::runOf(size_t model, const CorunMove &move) {
+const ExpectedRun &CorunModels::runOf(size_t model, const CorunMove &move) {
   auto [found, isNew] = runs.try_emplace({model, move.package, move.batch});
-  Run &run = found->second;
+  ExpectedRun &run = found->second;
   if (!isNew)
     return run;
-  Prepared prepared;
-  prepared.package = all[model].packages[move.package];
-  prepared.model = loaded[model][move.package];
-  prepared.context = std::make_unique<runtime::Context>(prepared.model, runtime::ContextOptions{.streams = false});
+  const auto &package = loaded[model][move.package];
   InputOptions options = inputs;
   options.batch = move.batch;
-  options.variables = variablesOf(prepared.model->inputs(), prepared.model->outputs());
-  bindAndRun(prepared, options, {});
-  run.inputText = prepared.inputText;
-  run.outputs = lab::outputsHash(*prepared.context);
-  run.mistrust = jobs::mistrusted(prepared);
-  std::vector<Value> values = gatherInputs(prepared.model->inputs(), options, {});
-  for (size_t i = 0; i < values.size(); ++i) {
-    const std::string &input = prepared.model->inputs()[i].name;
-    require(values[i].isTensor(), "{}: input '{}' is not a tensor", prepared.package, input);
-    std::string file = (folder.path / fmt::format("{}-{}-{}-{}.npy", model, move.package, move.batch, i)).string();
-    writeNpy(file, npyView(values[i].tensor()));
-    run.files[input] = file;
-  }
+  options.variables = variablesOf(package->inputs(), package->outputs());
+  run = expectedRun(all[model].packages[move.package], package, options, {},
+                    folder.path / fmt::format("{}-{}-{}", model, move.package, move.batch));
   return run;
 }
 
 lab::CorunMember CorunModels::member(size_t model, const CorunMove &move, const NumberList &cpus) {
-  const Run &run = runOf(model, move);
-  lab::CorunMember member;
-  member.name = all[model].name;
-  member.package = all[model].packages[move.package];
-  member.inputs = run.files;
-  member.outputs = run.outputs;
-  member.instances = instancesOf(move);
-  for (NumberList &instance : member.instances)
-    for (int &slot : instance)
-      slot = cpus.at(size_t(slot));
-  member.streams = move.streams;
-  member.items = std::max<int64_t>(move.batch, 1);
-  return member;
+  return memberOf(all[model].packages[move.package], runOf(model, move), move, cpus);
 }
 
 void CorunModels::addTo(store::Company &company, size_t model, const CorunMove &move) {
@@ -115,22 +88,18 @@ void CorunModels::addTo(store::Company &company, size_t model, const CorunMove &
 }
 
 store::Point CorunModels::point(size_t model, const CorunMove &move) {
-  const Run &run = runOf(model, move);
   const runtime::Model &package = *loaded[model][move.package];
   ModelOptions options = loading;
   options.model = all[model].packages[move.package];
-  options.threads = move.threads();
   store::Point point;
-  point.problem = modelProblem(options, package.source(), run.inputText);
+  point.problem = modelProblem(options, package.source(), runOf(model, move).inputText);
   point.provider = "lathe";
   for (size_t before = 0; before < model; ++before)
     if (all[before].packages == all[model].packages) // a package beside itself has two points
       point.variant = fmt::format("model {}", model + 1);
   point.providerVersion = LATHE_VERSION;
   point.setting = modelSetting(options, move.batch, recordUse(package));
-  point.setting.extra = {{"slots", numberListText(move.slots)}, {"instances", move.instances}};
-  if (!move.streams)
-    point.setting.extra["streams"] = "off";
+  setMove(point, move);
   point.implementation = package.target();
   return point;
 }

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "jobs/Prepared.h"
-#include "jobs/corun/Moves.h"
-#include "lab/corun/CorunProcess.h"
+#include "jobs/corun/Instances.h"
 #include "process/TemporaryDirectory.h"
 #include "store/Records.h"
 
@@ -40,19 +39,14 @@ public:
   void addTo(store::Company &company, size_t model, const CorunMove &move);
 
 private:
-  /// One run of a package alone, on one thread.
-  struct Run {
-    std::map<std::string, std::string> files; // of inputs
-    std::string inputText, outputs, mistrust;
-  };
   std::vector<CorunModel> all;
   ModelOptions loading;
   InputOptions inputs;
   process::TemporaryDirectory folder{"corun-inputs"};
   std::vector<std::vector<std::shared_ptr<const runtime::Model>>> loaded; // by model and package
-  std::map<std::tuple<size_t, size_t, int64_t>, Run> runs;                // by model, package and batch
+  std::map<std::tuple<size_t, size_t, int64_t>, ExpectedRun> runs;        // by model, package and batch
 
-  const Run &runOf(size_t model, const CorunMove &move);
+  const ExpectedRun &runOf(size_t model, const CorunMove &move);
 };
 
 } // namespace lathe::jobs

@@ -61,7 +61,9 @@ std::vector<CsvColumn> firstColumns() {
   std::vector<CsvColumn> columns;
   addColumns(columns, "text", "experiment,operator,problem,provider,variant");
   addColumns(columns, "integer", "threads,batch");
-  addColumns(columns, "text", "type,layout,schedule,cache,company,input_shape,input2_shape,output_shape");
+  addColumns(columns, "text", "type,layout,schedule,cache,company");
+  addColumns(columns, "optional integer", "instances");
+  addColumns(columns, "text", "input_shape,input2_shape,output_shape");
   addColumns(columns, "number", "flops,bytes");
   return columns;
 }
@@ -80,12 +82,20 @@ std::string shapeOf(const std::vector<lab::ProblemOperand> &operands, size_t ind
   return operands[index].dims.empty() ? "scalar" : fmt::format("{}", fmt::join(operands[index].dims, "x"));
 }
 
+/// The number of instances that ran at the same time; empty for measurements of single runs.
+std::optional<int64_t> instancesOf(const store::Setting &setting) {
+  auto found = setting.extra.find("instances");
+  return found != setting.extra.end() && found->is_number_integer() ? std::optional(found->get<int64_t>())
+                                                                    : std::nullopt;
+}
+
 /// The row of a point with the cells for firstColumns.
 CsvRow rowOf(const Point &p, const report::RowMaker::Work &work) {
   CsvRow row;
   row.text(p.experiment).text(p.problem.op).text(p.problem.text).text(p.provider).text(p.variant);
   row.number(p.setting.threads).number(p.setting.batch).text(p.setting.type).text(p.setting.layout);
   row.text(p.setting.schedule).text(name(p.setting.cache)).text(p.setting.company.str());
+  row.number(instancesOf(p.setting));
   bool known = work.shape.has_value();
   for (size_t operand : {0, 1})
     row.text(known ? shapeOf(work.shape->operands, operand) : "");
@@ -211,6 +221,8 @@ static std::string benchmarkName(const Point &p) {
   title += fmt::format("/threads:{}", p.setting.threads);
   if (p.setting.batch)
     title += fmt::format("/batch:{}", p.setting.batch);
+  if (std::optional<int64_t> instances = instancesOf(p.setting))
+    title += fmt::format("/instances:{}", *instances);
   for (const std::string &word :
        {p.setting.layout, p.setting.schedule, lab::resourcesText(p.setting), p.setting.company.str()})
     title += word.empty() ? "" : "/" + word;

@@ -36,7 +36,7 @@ public:
     if (options.measuredSeconds && !asked())
       measure(prices);
     for (const LayoutOperator &one : problem.operators)
-      if (one.chooses())
+      if (one.chooses() && !one.op->hasAttr(mergedPart))
         if (std::vector<std::string> nodes = nn::nodeNames(one.op->getLoc()); !nodes.empty())
           report.layouts.push_back({nodes.back(), blocked[one.input], blocked[one.output]});
     for (const LayoutValue &value : problem.values)
@@ -81,7 +81,8 @@ private:
       rule.rowOnly = "--layout nchw keeps planes";
     prices.operators.push_back(rule.rowOnly.empty() ? costs.costsOf(op, rule) : CostByLayout{});
     problem.add(op, std::move(rule));
-    if (options.given)
+    if (options.given &&
+        !op->hasAttr(mergedPart)) // a part has the node of its convolution, and the layout of the whole
       follow(options.given(nn::nodeNames(op->getLoc())), problem.operators.back());
   }
 

@@ -32,6 +32,13 @@ const GraphPass passes[] = {
     {"fold-unpacked", "evaluate operators on constants but the weights that kernels read as small integers",
      [](Module m, Options) { foldUnpacked(m); }},
     {"infer-shapes", "refine types, fold known shape arithmetic", [](Module m, Options) { inferShapes(m); }},
+    {"merge-convolutions", "convolutions that read one value as one, whatever it costs",
+     [](Module m, Options o) {
+       PipelineReport report;
+       PipelineOptions always = o;
+       always.mergeMargin = -1;
+       mergeConvolutions(m, always, report);
+     }},
     {"multiply-by-reciprocal", "divisions of quantised values as products where all bytes agree",
      [](Module m, Options) { multiplyByReciprocal(m); }},
     {"narrow-movement", "concatenations and splits of very many parts as trees",

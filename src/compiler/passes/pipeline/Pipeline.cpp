@@ -127,6 +127,7 @@ void recognizeAttentionAndViews(mlir::ModuleOp module, const PipelineOptions &op
 } // namespace
 
 void PipelineReport::add(PipelineReport other) {
+  llvm::move(other.merges, std::back_inserter(merges));
   llvm::move(other.wholes, std::back_inserter(wholes));
   llvm::move(other.conversions, std::back_inserter(conversions));
   llvm::move(other.layouts, std::back_inserter(layouts));
@@ -259,6 +260,10 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
     if (options.level > 0)
       fold(module, options);
   }
+
+  // After all rules that match single convolutions.
+  if (options.choosesLayouts() && !options.forFiles && (options.mergeMargin || options.mergedInto))
+    mergeConvolutions(module, options, report);
 
   // Last at this level: every rule above may assume row-major values.
   if (options.choosesLayouts())

@@ -26,6 +26,8 @@ class Processes {
 public:
   Processes(const std::vector<CorunMember> &members, const CorunOptions &options)
       : members(members), options(options), shares(shareCpus(members)) {
+    for (CorunMember &one : this->members)
+      one.apart |= !options.together;
     for (CorunMember one : options.references) {
       one.apart = true;
       this->members.push_back(std::move(one));
@@ -179,6 +181,7 @@ public:
       into.rounds.push_back(all[i].seconds);
       into.counts.push_back(all[i].runs);
       into.seconds += seconds;
+      into.periods.push_back({seconds / all[i].share});
       into.share += all[i].share;
       if (!all[i].wrong.empty())
         wrong[i] = all[i].wrong;
@@ -214,11 +217,13 @@ public:
           return ownCpuSeconds() + processes.cpuSeconds() +
                  (this->options.otherSeconds ? this->options.otherSeconds() : 0);
         }) {
-    std::vector<size_t> all(members.size());
-    std::iota(all.begin(), all.end(), size_t(0));
-    sides.push_back(std::make_unique<Side>(processes, options, all));
+    if (options.together) {
+      std::vector<size_t> all(members.size());
+      std::iota(all.begin(), all.end(), size_t(0));
+      together = std::make_unique<Side>(processes, options, all);
+    }
     for (size_t i = 0; options.alone && i < members.size(); ++i)
-      sides.push_back(std::make_unique<Side>(processes, options, std::vector<size_t>{i}));
+      alone.push_back(std::make_unique<Side>(processes, options, std::vector<size_t>{i}));
     for (size_t i = 0; i < options.references.size(); ++i)
       references.push_back(std::make_unique<Side>(processes, options, std::vector<size_t>{members.size() + i}));
     result.members.resize(members.size());
@@ -226,10 +231,11 @@ public:
 
   CorunResult run() {
     std::vector<TimedSide *> timed;
-    for (auto &side : sides)
-      timed.push_back(side.get());
-    for (auto &side : references)
-      timed.push_back(side.get());
+    if (together)
+      timed.push_back(together.get());
+    for (auto *sides : {&alone, &references})
+      for (auto &side : *sides)
+        timed.push_back(side.get());
     TurnWatch watch;
     watch.decided = [this](const std::vector<size_t> &starts) { return conclude(starts); };
     watch.afterStart = [this](const std::vector<size_t> &starts) {
@@ -251,26 +257,29 @@ private:
   const CorunOptions &options;
   Processes processes;
   DisturbanceMeter meter;
-  std::vector<std::unique_ptr<Side>> sides; // all together, then each alone
-  std::vector<std::unique_ptr<Side>> references;
+  std::unique_ptr<Side> together;                       // all members; null: nothing runs together
+  std::vector<std::unique_ptr<Side>> alone, references; // one member each
   CorunResult result;
 
-  /// Computes the figures of all starts so far. Returns true if every slow-down is decided.
+  /// Computes the figures of all starts so far. Returns true if every ratio is decided.
   bool conclude(const std::vector<size_t> &starts) {
     bool decided = true;
     result.starts = starts;
     for (size_t i = 0; i < members.size(); ++i) {
       CorunResult::Member &member = result.members[i];
-      member.together = summarized(sides[0]->measured[i]);
-      member.mistrust = tooFew(member.together, starts);
-      say(member, sides[0]->wrong[i], "in company");
-      if (!options.alone)
-        continue;
-      member.alone = summarized(sides[i + 1]->measured[0]);
-      say(member, sides[i + 1]->wrong[0], "alone");
-      member.slowDown = judgePair({member.together.rounds, {}}, {member.alone.rounds, {}}, starts, options,
-                                  member.slowDown.value_or(JudgedPair()));
-      decided &= member.slowDown->decidedAfter != 0;
+      if (together) {
+        member.together = summarized(together->measured[i]);
+        say(member, together->wrong[i], "in company");
+      }
+      if (!alone.empty()) {
+        member.alone = summarized(alone[i]->measured[0]);
+        say(member, alone[i]->wrong[0], "alone");
+      }
+      member.mistrust = tooFew(together ? member.together : member.alone, starts);
+      if (together && !alone.empty())
+        decided &= judge(member.slowDown, member.together.rounds, member.alone.rounds);
+      else if (!together && i > 0) // fewer seconds for a run are a gain
+        decided &= judge(member.gain, result.members[0].alone.periods, member.alone.periods);
     }
     result.references.clear();
     for (auto &side : references) {
@@ -279,6 +288,13 @@ private:
     }
     result.disturbance = meter.read();
     return decided;
+  }
+
+  /// Judges a ratio anew. Returns true if it is decided.
+  bool judge(std::optional<JudgedPair> &pair, const std::vector<std::vector<double>> &numerator,
+             const std::vector<std::vector<double>> &denominator) const {
+    pair = judgePair({numerator, {}}, {denominator, {}}, result.starts, options, pair.value_or(JudgedPair()));
+    return pair->decidedAfter != 0;
   }
 
   static CorunRuns summarized(CorunRuns runs) {

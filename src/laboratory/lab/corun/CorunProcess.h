@@ -13,14 +13,12 @@ namespace lathe::lab {
 
 /// One of the models that run at the same time.
 struct CorunMember {
-  std::string name;                          // name in messages
   std::string package;                       // path of the package
   std::map<std::string, std::string> inputs; // path of the .npy file of each input
   std::string outputs;                       // outputsHash that every run must have
   /// Contexts that run at the same time; for each, the CPUs of its slots.
   std::vector<NumberList> instances;
   bool streams = true; // false: kernels run one after the other, even where the plan has streams
-  int64_t items = 1;   // inputs that one run computes: the batch
   bool apart = false;  // true: it never runs beside others, and shares no pool of threads with them
 
   NumberList cpus() const; // CPUs that the member uses

@@ -3,6 +3,7 @@
 #include "lab/corun/CorunTesting.h"
 #include "lab/corun/PackageCompanion.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -102,6 +103,42 @@ TEST_F(CorunTest, referencesTakeTurns) {
       EXPECT_GT(runs.perSecond(), 0);
     }
   }
+}
+
+TEST_F(CorunTest, measuresEachAloneAndJudgesTheGain) {
+  CorunOptions options = brief();
+  options.together = false;
+  CorunResult result = corun({half("a"), half("b", 2), half("c", 3)}, options);
+  ASSERT_EQ(result.members.size(), 3u);
+  EXPECT_FALSE(result.members[0].gain.has_value());
+  for (size_t i = 0; i < 3; ++i) {
+    const CorunResult::Member &member = result.members[i];
+    EXPECT_EQ(member.wrong, "");
+    EXPECT_EQ(member.mistrust, "");
+    EXPECT_FALSE(member.slowDown.has_value());
+    EXPECT_TRUE(member.together.rounds.empty());
+    ASSERT_EQ(member.alone.periods.size(), 9u);
+    std::vector<double> periods;
+    for (const std::vector<double> &period : member.alone.periods)
+      periods.push_back(period.at(0));
+    EXPECT_GT(std::ranges::min(periods), 0);
+    EXPECT_LE(std::ranges::min(periods), 1 / member.alone.perSecond());
+    EXPECT_GE(std::ranges::max(periods), 1 / member.alone.perSecond());
+    if (i == 0)
+      continue;
+    ASSERT_TRUE(member.gain.has_value());
+    JudgedPair judged =
+        judgePair({result.members[0].alone.periods, {}}, {member.alone.periods, {}}, result.starts, options);
+    EXPECT_EQ(member.gain->ratio.ratio, judged.ratio.ratio);
+  }
+}
+
+TEST_F(CorunTest, mistrustsTooFewRunsAlone) {
+  CorunOptions options = brief();
+  options.together = false;
+  options.leastRuns = 100000000;
+  CorunResult result = corun({half("a"), half("b", 2)}, options);
+  EXPECT_THAT(result.members[1].mistrust, HasSubstr("expected at least 100000000"));
 }
 
 TEST_F(CorunTest, refusesWrongOutputsAndFiles) {

@@ -1,5 +1,6 @@
 #include "cli/print/measure/BenchPrint.h"
 
+#include "cli/print/measure/CorunPrint.h"
 #include "support/Text.h"
 
 namespace lathe::cli {
@@ -70,7 +71,102 @@ std::string sizesTable(const std::vector<BenchedSize> &sizes, const TableStyle &
   return table.str(style);
 }
 
+/// Threads of each instance of a move.
+size_t threadsEach(const CorunMove &move) { return instancesOf(move).front().size(); }
+
+/// A row for each number of instances, at each size.
+std::string instancesTable(const InstancesBench &bench, const TableStyle &style) {
+  std::vector<TableColumn> columns{numberColumn("instances"),    numberColumn("threads each"),
+                                   numberColumn("runs").drop(2), numberColumn("median", "ms"),
+                                   numberColumn("p99", "ms"),    numberColumn("inputs", "1/s"),
+                                   textColumn("throughput")};
+  if (bench.several)
+    columns.insert(columns.begin(), textColumn("inputs").shrink(16));
+  Table table(columns);
+  for (const InstancesAtSize &size : bench.sizes)
+    for (size_t i = 0; i < size.moves.size(); ++i) {
+      const lab::CorunResult::Member &member = size.result.members[i];
+      std::vector<TableCell> cells{std::to_string(size.moves[i].instances),
+                                   std::to_string(threadsEach(size.moves[i])),
+                                   std::to_string(member.alone.runs()),
+                                   millisecondsText(member.alone.time.median),
+                                   millisecondsText(member.alone.time.p99),
+                                   fmt::format("{:.1f}", inputsPerSecond(member.alone, size.moves[i])),
+                                   member.gain ? ratioText(member.gain->ratio) : "1"};
+      if (bench.several)
+        cells.insert(cells.begin(), size.inputs);
+      table.row(cells);
+    }
+  return table.str(style);
+}
+
+/// What is to be said of the measurement at a size.
+std::string instancesNotes(const InstancesAtSize &size) {
+  std::string text;
+  for (size_t i = 0; i < size.moves.size(); ++i)
+    if (const std::string &doubt = size.result.members[i].doubt(); !doubt.empty())
+      text += fmt::format("{}: not to be trusted: {}\n", counted(size.moves[i].instances, "instance"), doubt);
+  return text + disturbanceText(size.result.disturbance);
+}
+
+json instancesJson(const InstancesAtSize &size) {
+  json document = {{"inputs", size.inputs},
+                   {"extents", size.extents},
+                   {"variant", size.variant},
+                   {"starts", size.result.starts.size()},
+                   {"instances", json::array()}};
+  for (size_t i = 0; i < size.moves.size(); ++i) {
+    const lab::CorunResult::Member &member = size.result.members[i];
+    json one = runsJson(member.alone, size.moves[i]);
+    one.update({{"count", size.moves[i].instances},
+                {"instance_threads", threadsEach(size.moves[i])},
+                {"mistrusted", member.doubt()},
+                {"throughput", member.gain ? lab::toJson(member.gain->ratio) : json()}});
+    document["instances"].push_back(one);
+  }
+  return document;
+}
+
 } // namespace
+
+std::string instancesText(const InstancesBench &bench, const BenchJob &job, const TableStyle &style) {
+  if (bench.isMistrusted())
+    return "";
+  const InstancesAtSize &last = bench.sizes.back();
+  std::string what = bench.several ? counted(int64_t(bench.sizes.size()), "size") : last.inputs;
+  std::string text = fmt::format("{} ({}), {} on CPUs {}, {}\n", printable(job.model.model), printable(what),
+                                 counted(bench.threads, "thread"), numberListText(bench.cpus), bench.target) +
+                     instancesTable(bench, style);
+  lab::RatioEstimate ratio;
+  for (const lab::CorunResult::Member &member : last.result.members)
+    if (member.gain)
+      ratio = member.gain->ratio;
+  text += startsText(last.result, "throughput: inputs of all instances / inputs of a single one", ratio);
+  for (const InstancesAtSize &size : bench.sizes)
+    text += instancesNotes(size);
+  return text + (bench.resources.empty() ? "" : "resources: " + bench.resources + "\n") +
+         "outputs: " + bench.verification.text + "\n" + bench.kept;
+}
+
+json instancesJson(const InstancesBench &bench, const BenchJob &job, bool finished) {
+  const InstancesAtSize &last = bench.sizes.back();
+  if (bench.isMistrusted())
+    return {{"model", job.model.model}, {"inputs", last.inputs}, {"mistrusted", last.mistrust}};
+  json document = bench.several ? json{{"sizes", json::array()}} : instancesJson(last);
+  if (bench.several)
+    for (const InstancesAtSize &size : bench.sizes)
+      document["sizes"].push_back(instancesJson(size));
+  document.update({{"model", job.model.model},
+                   {"target", bench.target},
+                   {"threads", bench.threads},
+                   {"cpus", numberListText(bench.cpus)},
+                   {"verified", bench.verification.verified},
+                   {"verification", bench.verification.text},
+                   {"finished", finished}});
+  if (!bench.resources.empty())
+    document.update({{"resources", bench.resources}, {"held", bench.held}});
+  return document;
+}
 
 std::string benchText(const Bench &bench, const BenchJob &job, const TableStyle &style) {
   if (bench.isMistrusted())

@@ -13,15 +13,12 @@ std::string letter(size_t model) {
   return model < 26 ? std::string(1, char('A' + model)) : fmt::format("M{}", model + 1);
 }
 
-int64_t itemsOf(const CorunMove &move) { return std::max<int64_t>(move.batch, 1); }
-
 // The chosen combination.
 
 std::string slowDownText(const lab::CorunResult::Member &member) {
   if (!member.slowDown)
     return "";
-  const lab::RatioEstimate &ratio = member.slowDown->ratio;
-  return fmt::format("{:.3f} ({:.3f} to {:.3f})", ratio.ratio, ratio.interval.low, ratio.interval.high);
+  return ratioText(member.slowDown->ratio);
 }
 
 std::string chosenTable(const Corun &corun, const TableStyle &style) {
@@ -32,7 +29,7 @@ std::string chosenTable(const Corun &corun, const TableStyle &style) {
   for (size_t i = 0; i < corun.result.members.size(); ++i) {
     const lab::CorunResult::Member &member = corun.result.members[i];
     auto rate = [&](const lab::CorunRuns &runs) {
-      return fmt::format("{:.1f}", runs.perSecond() * double(itemsOf(corun.moves[i])));
+      return fmt::format("{:.1f}", inputsPerSecond(runs, corun.moves[i]));
     };
     table.row({letter(i), corun.moves[i].text(), std::to_string(member.together.runs()),
                millisecondsText(member.alone.time.median), millisecondsText(member.alone.time.p99),
@@ -46,17 +43,13 @@ std::string chosenText(const Corun &corun, const TableStyle &style) {
   if (corun.result.starts.empty())
     return "";
   std::string text = chosenTable(corun, style);
-  text += fmt::format("{}; slow-down: time together / time alone with the same slots, with its {}\n",
-                      counted(int64_t(corun.result.starts.size()), "start"),
-                      corun.result.members[0].slowDown && corun.result.members[0].slowDown->ratio.isRange
-                          ? "range (too few starts for an interval)"
-                          : "95 % interval");
+  const auto &slowDown = corun.result.members[0].slowDown;
+  text += startsText(corun.result, "slow-down: time together / time alone with the same slots",
+                     slowDown ? slowDown->ratio : lab::RatioEstimate());
   for (size_t i = 0; i < corun.wrong.size(); ++i)
     if (!corun.wrong[i].empty())
       text += fmt::format("{} is not to be trusted: {}\n", letter(i), corun.wrong[i]);
-  if (corun.result.disturbance.otherProcessors.value_or(0) > lab::disturbingProcessors)
-    text += fmt::format("warning: other programs used {:.2f} processors\n", *corun.result.disturbance.otherProcessors);
-  return text;
+  return text + disturbanceText(corun.result.disturbance);
 }
 
 // The search.
@@ -177,16 +170,6 @@ std::string searchText(const Corun &corun, const CorunJob &job, bool finished, c
 
 // JSON.
 
-json runsJson(const lab::CorunRuns &runs, const CorunMove &move) {
-  json document = lab::toJson(runs.time);
-  document.erase("count");
-  document.update({{"runs", runs.runs()},
-                   {"window_s", runs.seconds},
-                   {"runs_per_s", runs.perSecond()},
-                   {"inputs_per_s", runs.perSecond() * double(itemsOf(move))}});
-  return document;
-}
-
 json combinationJson(const CorunSearch &search, const lab::Combination &at) {
   json document = {{"moves", json::array()}};
   for (const CorunMove &move : search.movesAt(at))
@@ -236,6 +219,31 @@ json searchJson(const Corun &corun, const CorunJob &job) {
 }
 
 } // namespace
+
+json runsJson(const lab::CorunRuns &runs, const CorunMove &move) {
+  json document = lab::toJson(runs.time);
+  document.erase("count");
+  document.update({{"runs", runs.runs()},
+                   {"window_s", runs.seconds},
+                   {"runs_per_s", runs.perSecond()},
+                   {"inputs_per_s", inputsPerSecond(runs, move)}});
+  return document;
+}
+
+std::string ratioText(const lab::RatioEstimate &ratio) {
+  return fmt::format("{:.3f} ({:.3f} to {:.3f})", ratio.ratio, ratio.interval.low, ratio.interval.high);
+}
+
+std::string startsText(const lab::CorunResult &result, const std::string &what, const lab::RatioEstimate &ratio) {
+  return fmt::format("{}; {}, with its {}\n", counted(int64_t(result.starts.size()), "start"), what,
+                     ratio.isRange ? "range (too few starts for an interval)" : "95 % interval");
+}
+
+std::string disturbanceText(const store::Disturbance &disturbance) {
+  if (disturbance.otherProcessors.value_or(0) <= lab::disturbingProcessors)
+    return "";
+  return fmt::format("warning: other programs used {:.2f} processors\n", *disturbance.otherProcessors);
+}
 
 std::string corunText(const Corun &corun, const CorunJob &job, bool finished, const TableStyle &style) {
   std::string text = fmt::format("{}, policy {}, {} (CPUs {}), {}\n", counted(int64_t(job.models.size()), "model"),

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <set>
 #include <thread>
 
 namespace lathe {
@@ -91,7 +92,8 @@ private:
     for (const json &member : request.at("members")) {
       NumberList own = slotsOf(member);
       if (isApart(member)) {
-        members.push_back(loaded(member, std::make_shared<runtime::ThreadPool>(int(own.size()), own), 0));
+        bool shares = std::set<int>(own.begin(), own.end()).size() < own.size();
+        members.push_back(loaded(member, std::make_shared<runtime::ThreadPool>(int(own.size()), own, shares), 0));
         continue;
       }
       members.push_back(loaded(member, pool, slot));
