@@ -28,7 +28,6 @@ inline CorunMember halfMember(const std::filesystem::path &folder, const std::st
   uint32_t x = plan.input("x", {"4"});
   plan.half(x, plan.output("y", {"4"}), "4");
   CorunMember member;
-  member.name = name;
   member.package = (folder / (name + ".lathe")).string();
   std::vector<char> bytes = plan.bytes();
   std::ofstream(member.package, std::ios::binary).write(bytes.data(), std::streamsize(bytes.size()));

@@ -16,7 +16,7 @@ static constexpr double runTimeout = 120; // seconds of one run
 void PackageCompanion::failed(const std::string &why) {
   haltIfInterrupted(); // the signal ends the processes first, which would look like a failure of theirs
   quit();
-  fail("the companion {}: {}", member.name, why);
+  fail("the companion {}: {}", member.package, why);
 }
 
 void PackageCompanion::quit() {
