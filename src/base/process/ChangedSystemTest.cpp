@@ -5,11 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace lathe::process {
@@ -121,6 +124,23 @@ TEST_F(ChangedSystemTest, leavesWhatSomebodyElseHasChangedSince) {
     TemporaryDirectory next("next");
   }
   EXPECT_EQ(now(), "1500000");
+}
+
+TEST_F(ChangedSystemTest, nobodyFindsAnEmptyFileWhileItIsWritten) {
+  std::atomic<bool> done = false;
+  std::set<std::string> seen;
+  std::thread reader([&] {
+    while (!done)
+      seen.insert(now());
+  });
+  for (int i = 0; i < 3000; ++i)
+    writeSystemText(file, "3000000");
+  done = true;
+  reader.join();
+  seen.insert(now());
+  EXPECT_EQ(seen, std::set<std::string>{"3000000"});
+  writeSystemText(file, "800"); // shorter: nothing of the longer text stays
+  EXPECT_EQ(now(), "800");
 }
 
 TEST_F(ChangedSystemTest, saysWhyAChangeIsRefused) {

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iostream>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace lathe::process {
@@ -28,11 +29,14 @@ std::string systemText(const std::string &path) {
 }
 
 void writeSystemText(const std::string &path, const std::string &text) {
-  int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  // Nobody may find an empty file of a recorded tree: it is cut after it is written. The system's own files need no cut.
+  int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   require(file >= 0, "{}: cannot be written: {}", path, std::strerror(errno));
   std::string line = text + "\n";
   ssize_t written = ::write(file, line.data(), line.size());
   int error = errno;
+  if (struct stat status; written > 0 && ::fstat(file, &status) == 0 && status.st_size > written)
+    (void)!::ftruncate(file, written);
   ::close(file);
   require(written == ssize_t(line.size()), "{}: does not take '{}': {}", path, text,
           written < 0 ? std::strerror(error) : "only a part of it was written");
