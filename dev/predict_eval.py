@@ -154,7 +154,7 @@ def measure_once(settings, row):
         if one["kind"] != "kernel" or not one["predicted_cycles"]:
             return {"dropped": f"nobody predicts {one['kind']} {one['name']}"}
         kernels.append([one["schedule"].partition("/")[0], *(round_to(one[key]) for key in ("flops", "bytes", "predicted_cycles")),
-                        round_to(one["time_ms"] * 1e-3)])
+                        round_to(one["time_ms"] * 1e-3), round_to(one["constant_bytes"])])
     return {"seconds": bench["wall"]["median_ms"] * 1e-3, "kernels": kernels, "target": bench["target"]}
 
 

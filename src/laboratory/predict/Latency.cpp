@@ -16,7 +16,17 @@ constexpr double kernelPenalty = 10, groupPenalty = 30, networkPenalty = 20;
 constexpr size_t fewestScores = 50;
 
 double memoryCycles(const KernelCost &kernel, int threads, const MachineFacts &facts) {
-  return kernel.bytes / threads / facts.memoryBytesPerCycle;
+  return kernel.bytes / threads / facts.memoryRate(threads);
+}
+
+/// Bytes that the caches must hold from one run of a network to the next: its constants, and what passes meanwhile.
+double heldBytes(const auto &kernels) {
+  double constants = 0, passing = 0;
+  for (const KernelCost &kernel : kernels) {
+    constants += kernel.constantBytes;
+    passing = std::max(passing, kernel.bytes - kernel.constantBytes);
+  }
+  return constants + std::max(0.0, passing);
 }
 
 double medianOf(std::vector<double> values) {
@@ -27,8 +37,14 @@ double medianOf(std::vector<double> values) {
 
 } // namespace
 
-KernelFeatures kernelFeatures(const KernelCost &kernel, int threads, const MachineFacts &facts) {
+double waitShare(double bytes, int threads, const MachineFacts &facts) {
+  MemoryLevels levels = facts.memoryLevels(threads);
+  return levels.cyclesPerByte(bytes / threads) / levels[levels.size() - 1].cyclesPerByte;
+}
+
+KernelFeatures kernelFeatures(const KernelCost &kernel, int threads, double wait, const MachineFacts &facts) {
   constexpr double scale = 4; // so that the penalty weighs all features about alike
+  double constants = kernel.constantBytes / threads / facts.memoryRate(threads) / kernel.cycles;
   double cached = facts.bytesPerCore(facts.caches.size() > 1 ? 1 : 0);
   return {1,
           (std::log(kernel.cycles) - std::log(1e5)) / scale,
@@ -36,7 +52,8 @@ KernelFeatures kernelFeatures(const KernelCost &kernel, int threads, const Machi
           std::log1p(kernel.bytes / 1e4) / scale,
           std::log(threads),
           std::min(2.0, memoryCycles(kernel, threads, facts) / kernel.cycles),
-          std::clamp(std::log(std::max(kernel.bytes, 1.0) / threads / cached), -2.0, 2.0)};
+          std::clamp(std::log(std::max(kernel.bytes, 1.0) / threads / cached), -2.0, 2.0),
+          std::log(1 - std::min(0.95, constants) * (1 - wait))};
 }
 
 NetworkFeatures networkFeatures(double cycles, size_t kernels, double memoryShare, int threads) {
@@ -67,10 +84,10 @@ double conformalQuantile(std::vector<Score> scores, double share) {
 double Residual::Fit::factorOf(const KernelCost &kernel, int threads, const KernelFeatures &features) const {
   auto both = byThreads.find({kernel.algorithm, threads});
   auto own = byAlgorithm.find(kernel.algorithm);
-  return std::exp(dot(both != byThreads.end()    ? both->second
-                      : own != byAlgorithm.end() ? own->second
-                                                 : anyAlgorithm,
-                      features));
+  const KernelFeatures &coefficients = both != byThreads.end()    ? both->second
+                                       : own != byAlgorithm.end() ? own->second
+                                                                  : anyAlgorithm;
+  return std::exp(dot(coefficients, features));
 }
 
 double Residual::Fit::factorOf(int threads, const NetworkFeatures &features) const {
@@ -96,8 +113,9 @@ Residual::Residual(const MachinePoints &points) : points(points) {
       memory += memoryCycles(kernel, network.threads, points.facts);
     }
     mine.memoryShare = memory / cycles;
+    const double wait = waitShare(heldBytes(network.kernels), network.threads, points.facts);
     for (const MeasuredKernel &kernel : network.kernels) {
-      mine.features.push_back(kernelFeatures(kernel, network.threads, points.facts));
+      mine.features.push_back(kernelFeatures(kernel, network.threads, wait, points.facts));
       if (network.heldOut)
         continue;
       // A kernel counts by its share of the network's time, for it is whole networks that are predicted.
@@ -227,8 +245,9 @@ Latency Predictor::predict(const std::vector<KernelCost> &kernels, int threads, 
                            double clockHz, double besideOthers) const {
   Latency result;
   double cycles = 0, planned = 0, memory = 0;
+  const double wait = waitShare(heldBytes(kernels), threads, facts);
   for (const KernelCost &kernel : kernels) {
-    double corrected = kernel.cycles * all.factorOf(kernel, threads, kernelFeatures(kernel, threads, facts));
+    double corrected = kernel.cycles * all.factorOf(kernel, threads, kernelFeatures(kernel, threads, wait, facts));
     result.kernelSeconds.push_back(corrected / clockHz);
     cycles += corrected;
     planned += kernel.cycles;

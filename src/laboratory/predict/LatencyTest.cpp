@@ -92,6 +92,26 @@ TEST(Conformal, coversExchangeableScores) {
   EXPECT_LE(covered, high);
 }
 
+TEST(Latency, constantsThatStayInCachesAreWaitedForLess) {
+  MachineFacts facts = machineFromTable("znver4", "x86_64", {});
+  const double last = static_cast<double>(facts.caches.back().bytes),
+               second = static_cast<double>(facts.caches[1].bytes);
+  EXPECT_NEAR(waitShare(1000 * last, 1, facts), 1, 0.01);
+  double before = 0;
+  for (double bytes : {1e3, second, last / 2, 2 * last, 8 * last}) {
+    double wait = waitShare(bytes, 1, facts);
+    EXPECT_GE(wait, before);
+    EXPECT_LE(wait, 1);
+    before = wait;
+  }
+  EXPECT_EQ(waitShare(1e3, 1, facts), 0); // the innermost cache
+  // A kernel that only reads constants from memory takes as long as the caches do; one without constants takes the same.
+  KernelCost kernel{"gemm", 0, 1e6, 1e6 / facts.memoryRate(1), 1e6};
+  EXPECT_NEAR(std::exp(kernelFeatures(kernel, 1, 0.25, facts).back()), 1 - 0.95 * 0.75, 1e-9);
+  kernel.constantBytes = 0;
+  EXPECT_EQ(kernelFeatures(kernel, 1, 0.25, facts).back(), 0);
+}
+
 TEST(Latency, findsWhatTheCostModelLacks) {
   MachinePoints points = synthetic({.factor = 1.3, .gemmFactor = 1.5, .bytesPower = 0.1, .callCycles = 2000}, 8, 20, 7);
   Predictor predictor(points);

@@ -49,9 +49,10 @@ MeasuredNetwork networkOf(const json &line) {
     entry.at(0).get_to(kernel.algorithm);
     entry.at(1).get_to(kernel.flops);
     entry.at(2).get_to(kernel.bytes);
-    require(kernel.flops >= 0 && kernel.bytes >= 0, "a kernel is {}", entry.dump());
     kernel.cycles = positive(entry.at(3), "predicted cycles");
     kernel.seconds = positive(entry.at(4), "seconds of a kernel");
+    entry.at(5).get_to(kernel.constantBytes);
+    require(kernel.flops >= 0 && kernel.bytes >= 0 && kernel.constantBytes >= 0, "a kernel is {}", entry.dump());
     network.kernels.push_back(std::move(kernel));
   }
   require(!network.kernels.empty(), "a network has no kernels");

@@ -4,7 +4,7 @@
 //
 //   {"lathe_predictions": 1, "machine": KEY, "facts": {...}, "vector_bits": 512, "version": ..., "measured": ...}
 //   {"network": ..., "family": ..., "threads": 1, "batch": 1, "seconds": 0.0012, "kernels": [[ALGORITHM, FLOPS, BYTES,
-//    CYCLES, SECONDS], ...], "held_out": true}
+//    CYCLES, SECONDS, CONSTANT_BYTES], ...], "held_out": true}
 //
 // ALGORITHM is the name in the kernel's schedule, FLOPS and BYTES are operations and compulsory traffic of one run,
 // CYCLES is what the cost model predicts, SECONDS is what was measured (`lathe profile`). "seconds" of a network is the
@@ -24,7 +24,8 @@ namespace lathe::predict {
 struct KernelCost {
   std::string algorithm; // name of the schedule's algorithm, such as "winograd"
   double flops = 0, bytes = 0;
-  double cycles = 0; // positive: core cycles of a run on all threads
+  double cycles = 0;        // positive: core cycles of a run on all threads
+  double constantBytes = 0; // of the constants that it reads
 };
 
 struct MeasuredKernel : KernelCost {

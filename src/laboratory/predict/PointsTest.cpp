@@ -12,7 +12,7 @@ using testing::HasSubstr;
 const std::string header =
     R"({"lathe_predictions": 1, "machine": "m1", "vector_bits": 256, "facts": {"cpu": "znver4", "architecture": "x86_64", "clock_ghz": [{"vector_bits": 256, "ghz": [4, 3]}]}})";
 const std::string network =
-    R"({"network": "a0", "family": "a", "threads": 2, "batch": 4, "seconds": 0.5, "kernels": [["gemm", 8, 16, 1000, 0.25]]})";
+    R"({"network": "a0", "family": "a", "threads": 2, "batch": 4, "seconds": 0.5, "kernels": [["gemm", 8, 16, 1000, 0.25, 4]]})";
 
 TEST(PredictionPoints, areRead) {
   for (const char *name : {"points.jsonl", "points.jsonl.gz"}) {
@@ -35,6 +35,7 @@ TEST(PredictionPoints, areRead) {
     EXPECT_EQ(one.kernels[0].bytes, 16);
     EXPECT_EQ(one.kernels[0].cycles, 1000);
     EXPECT_EQ(one.kernels[0].seconds, 0.25);
+    EXPECT_EQ(one.kernels[0].constantBytes, 4);
   }
 }
 
@@ -63,7 +64,7 @@ TEST(PredictionPoints, errorsNameTheLine) {
   EXPECT_THAT(errorOf({header, with(network, "1000", "-1")}), HasSubstr(", line 2: predicted cycles is -1"));
   EXPECT_THAT(errorOf({header, with(network, "0.25", "0")}), HasSubstr(", line 2: seconds of a kernel is 0"));
   EXPECT_THAT(errorOf({header, with(network, "\"threads\": 2", "\"threads\": 0")}), HasSubstr("threads is 0"));
-  EXPECT_THAT(errorOf({header, with(network, "[\"gemm\", 8, 16, 1000, 0.25]", "")}), HasSubstr("has no kernels"));
+  EXPECT_THAT(errorOf({header, with(network, "[\"gemm\", 8, 16, 1000, 0.25, 4]", "")}), HasSubstr("has no kernels"));
   EXPECT_THAT(errorOf({header, with(network, "\"family\"", "\"kind\"")}), HasSubstr("family"));
 }
 

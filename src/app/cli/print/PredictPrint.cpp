@@ -96,6 +96,7 @@ json predictionJson(const PredictJob &job, const PredictedModel &model) {
                        {"shapes", one.shapes},
                        {"flops", one.flops},
                        {"bytes", one.bytes},
+                       {"constant_bytes", one.constantBytes},
                        {"cost_model_cycles", one.cycles},
                        {"cost_model_us", timed ? json(one.cycles / model.clockHz * 1e6) : json()},
                        {"predicted_us", timed ? microseconds(model.latency.kernelSeconds[i]) : json()}});

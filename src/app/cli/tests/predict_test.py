@@ -30,7 +30,7 @@ class Predict(Cli):
                 clock = machine["clock_ghz"][0]["ghz"][threads - 1] * 1e9
                 off = math.exp(noise * (((family * each + i) * 7919 % 101) / 50 - 1))  # spread evenly over both signs
                 cycles = [1e3 * 1.3 ** ((i * 7 + k * 3 + family) % 30) for k in range(10)]
-                kernels = [[algorithm, c * 20, c, c, c / clock * factor * off]
+                kernels = [[algorithm, c * 20, c, c, c / clock * factor * off, c / 2]
                            for k, c in enumerate(cycles) for algorithm in [["direct", "gemm", "reduce"][k % 3]]]
                 lines.append({"network": f"f{family}n{i}", "family": f"f{family}", "threads": threads, "batch": 1,
                               "seconds": sum(kernel[4] for kernel in kernels), "kernels": kernels})

@@ -72,7 +72,7 @@ std::vector<predict::KernelCost> costsOf(const PredictedModel &model) {
   std::vector<predict::KernelCost> costs;
   for (size_t index : model.kernels) {
     const PredictedInstruction &one = model.plan.instructions[index];
-    costs.push_back({predict::algorithmOf(one.schedule), one.flops, one.bytes, one.cycles});
+    costs.push_back({predict::algorithmOf(one.schedule), one.flops, one.bytes, one.cycles, one.constantBytes});
   }
   return costs;
 }

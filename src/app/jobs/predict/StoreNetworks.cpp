@@ -29,6 +29,8 @@ std::vector<predict::MeasuredKernel> kernelsOf(store::Store &store, const store:
     kernel.flops = point.problem.detail.at("flops").get<double>();
     kernel.bytes = point.problem.detail.at("bytes").get<double>();
     kernel.cycles = cycles->second;
+    if (auto constants = point.figures.find("constant_bytes"); constants != point.figures.end())
+      kernel.constantBytes = constants->second;
     kernel.seconds = lab::meanAt(seconds, chosen);
     complete &= kernel.seconds > 0;
   });

@@ -25,6 +25,7 @@ static store::Point kernelPoint(store::Point point, const runtime::InstructionIn
   point.implementation = info.family;
   if (clock > 0 && info.predictedCycles > 0) {
     point.figures["predicted_cycles"] = info.predictedCycles;
+    point.figures["constant_bytes"] = info.constantBytes;
     point.figures["predicted_us"] = info.predictedCycles / clock * 1e-3;
   }
   point.setting.schedule = info.schedule;

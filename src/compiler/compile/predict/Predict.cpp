@@ -18,6 +18,9 @@ PredictedInstruction predicted(const plan::PlanT &plan, const plan::InstructionT
     result.flops = valueOf(Dim::parse(kernel.flops));
     result.bytes = valueOf(Dim::parse(kernel.bytes));
     result.cycles = kernel.predicted_cycles;
+    for (uint32_t buffer : call->buffers)
+      if (const plan::ValueT &value = *plan.values[buffer]; value.storage == plan::Storage::Constant)
+        result.constantBytes += valueOf(Dim::parse(value.bytes));
   } else if (const auto *reference = instruction.operation.AsCallReference()) {
     result.name = reference->op;
     result.nodes = reference->nodes;

@@ -12,6 +12,7 @@ struct PredictedInstruction {
   std::string shapes;           // only for kernels: "1x64x56x56 * 64x64x3x3 -> 1x64x56x56"
   std::vector<std::string> nodes;
   double flops = 0, bytes = 0; // operations and compulsory traffic of one run; open extents count as 1
+  double constantBytes = 0;    // of the constants that it reads
   double cycles = 0;           // core cycles of one run on all threads; 0: nobody predicts them
   bool repeats = false;        // stands in a branch or in a loop: nobody knows how often it runs
 };
