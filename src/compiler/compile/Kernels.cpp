@@ -1,6 +1,7 @@
 #include "compile/Kernels.h"
 
 #include "codegen/contraction/ContractionPlan.h"
+#include "codegen/cost/Cost.h"
 #include "ir/Context.h"
 #include "schedule/Algorithms.h"
 
@@ -194,7 +195,15 @@ KernelCycles KernelLibrary::cyclesOn(int threads, mlir::func::FuncOp kernel) {
     ScheduleTask task = taskOn(threads, kernel);
     if (const auto &facts = task.facts(); facts && legal(**facts, done.schedule)) {
       Prediction prediction = (*facts)->predict(done.schedule);
-      known->second = {prediction.total(), prediction.memory};
+      double moved = 0;
+      for (const TensorFacts &input : (*facts)->inputs)
+        moved += input.constant ? 0 : bytesOf(input);
+      for (const TensorFacts &output : (*facts)->outputs)
+        moved += bytesOf(output);
+      // The prediction takes 1 / threads of the operands for what a slot has written itself. But all slots wrote them,
+      // and all may read the results.
+      double foreign = moved / threads * (1.0 / threads - 1.0 / options.threads);
+      known->second = {prediction.total() + foreign / otherCoreBytesPerCycle, prediction.memory};
     }
   }
   return known->second;

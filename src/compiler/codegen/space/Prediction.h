@@ -42,4 +42,7 @@ inline constexpr double startCycles = 100;
 /// Cycles to start `threads` threads and to wait for the last one; 0 for one thread.
 double forkJoinCycles(int threads);
 
+/// Rate at which a core reads what another core has written (docs/machine.md).
+inline constexpr double otherCoreBytesPerCycle = 3;
+
 } // namespace lathe

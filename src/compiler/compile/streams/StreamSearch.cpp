@@ -220,7 +220,7 @@ private:
     Step best{wide(items[item]), {item}, {StreamSlots{}}};
     const std::vector<double> &cost = items[item].costs;
     for (uint32_t count = 1; !forced && count < cost.size(); ++count)
-      if (double on = cost[count - 1] * (1 + margin); on < best.cost)
+      if (double on = (cost[count - 1] + costs.fork) * (1 + margin); on < best.cost)
         best = {on, {item}, {StreamSlots{0, count}}};
     return best;
   }
@@ -287,8 +287,7 @@ private:
     double memory = 0;
     for (uint32_t item : list)
       memory += items[item].memory;
-    step.cost =
-        std::max(memory, *std::max_element(free.begin(), free.end())) + costs.fork * double(partition.size() - 1);
+    step.cost = std::max(memory, *std::max_element(free.begin(), free.end())) + costs.fork * double(partition.size());
     return step;
   }
 };
@@ -424,7 +423,7 @@ double costOf(const StreamChoice &choice, const std::vector<StreamItem> &items, 
       done[item] = time;
       last = std::max(last, time);
     }
-    now = std::max(last, now + memory) + (beside ? costs.fork * double(free.size() - 1) : 0);
+    now = std::max(last, now + memory) + (beside ? costs.fork * double(free.size()) : 0);
   }
   return now;
 }

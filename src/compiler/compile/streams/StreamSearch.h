@@ -30,7 +30,7 @@ struct StreamSlots {
 };
 
 struct StreamCosts {
-  double fork = 0; // to start one team beside another and to wait for its end
+  double fork = 0; // to start a team of a phase and to wait for its end
   double wait = 0; // for an instruction that waits for one of another team
 };
 

@@ -42,7 +42,7 @@ TEST(StreamSearch, chainsThatDoNotScaleRunBesideEachOther) {
   StreamChoice choice = searchStreams(items, 2, {1, 1});
   expectLegal(choice, items, 2);
   EXPECT_EQ(choice.sequence, 500);
-  EXPECT_EQ(choice.cost, 50 + 200 + 1 + 50);
+  EXPECT_EQ(choice.cost, 50 + 200 + 2 + 50);
   EXPECT_EQ(choice.slots[0].count, 0u);
   EXPECT_EQ(choice.slots[1], choice.slots[3]);
   EXPECT_EQ(choice.slots[2], choice.slots[4]);
@@ -56,7 +56,7 @@ TEST(StreamSearch, anItemMayBeFasterOnFewerSlots) {
   expectLegal(choice, items, 8);
   EXPECT_EQ(choice.slots, (std::vector<StreamSlots>{{0, 0}, {0, 3}, {0, 0}}));
   EXPECT_EQ(choice.sequence, 320);
-  EXPECT_EQ(choice.cost, 275); // without a fork: nothing runs beside it
+  EXPECT_EQ(choice.cost, 125 + 25 + 1 + 125);
   EXPECT_TRUE(searchStreams(items, 8, {1, 1}, 2).isSequence()) << "a number of teams asks for items beside others";
   items[1].costs = {72, 71, 69, 69, 69, 70, 70, 70}; // within the margin
   EXPECT_TRUE(searchStreams(items, 8, {1, 1}).isSequence());
@@ -112,7 +112,7 @@ TEST(StreamSearch, whatScalesStaysInSequence) {
   StreamChoice forced = searchStreams(items, 2, {1, 1}, 2);
   expectLegal(forced, items, 2);
   EXPECT_FALSE(forced.slots[1] == forced.slots[2]);
-  EXPECT_EQ(forced.cost, 50 + 100 + 1 + 50);
+  EXPECT_EQ(forced.cost, 50 + 100 + 2 + 50);
 }
 
 TEST(StreamSearch, aGainBelowTheMarginIsNoGain) {
@@ -134,8 +134,8 @@ TEST(StreamSearch, teamsGetSlotsByTheirWork) {
   StreamChoice choice = searchStreams(items, 8, {1, 1});
   EXPECT_EQ(choice.slots[0].count, 7u);
   EXPECT_EQ(choice.slots[1].count, 1u);
-  EXPECT_EQ(costOf(choice, items, 8, 8, {1, 1}), 100 + 1 + 1);
-  EXPECT_EQ(costOf(choice, items, 8, 4, {1, 1}), 700.0 / 3 + 1 + 2);
+  EXPECT_EQ(costOf(choice, items, 8, 8, {1, 1}), 100 + 2 + 1);
+  EXPECT_EQ(costOf(choice, items, 8, 4, {1, 1}), 700.0 / 3 + 2 + 2);
   EXPECT_EQ(costOf(choice, items, 8, 1, {1, 1}), 808); // no slot is left for the first
 }
 
@@ -166,12 +166,12 @@ double lowestCost(const std::vector<StreamItem> &items, const StreamCosts &costs
 TEST(StreamSearch, itemsShareTheRateOfMemory) {
   std::vector<StreamItem> items{item(100, 1, {}), item(100, 1, {})}; // a second slot helps neither
   StreamChoice choice = searchStreams(items, 2, {1, 1});
-  EXPECT_EQ(choice.cost, 101);
+  EXPECT_EQ(choice.cost, 102);
   items[0].memory = items[1].memory = 100;
   EXPECT_TRUE(searchStreams(items, 2, {1, 1}).isSequence());
-  EXPECT_EQ(costOf(choice, items, 2, 2, {1, 1}), 201);
+  EXPECT_EQ(costOf(choice, items, 2, 2, {1, 1}), 202);
   items[1].memory = 0;
-  EXPECT_EQ(searchStreams(items, 2, {1, 1}).cost, 101);
+  EXPECT_EQ(searchStreams(items, 2, {1, 1}).cost, 102);
 }
 
 TEST(StreamSearch, smallGraphsHaveTheLowestCostOfAll) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <optional>
 
 namespace lathe::runtime {
 
@@ -95,11 +96,13 @@ int Context::State::slotsOf(uint32_t instruction) const {
 void Context::State::executePhases() {
   const Block &entry = plan->blocks[0];
   checkBlockRules(entry);
-  std::mt19937_64 random(active.options->shuffle);
+  std::optional<std::mt19937_64> random; // takes longer to seed than a small network runs
+  if (active.options->shuffle)
+    random.emplace(active.options->shuffle);
   active.spoiled.clear();
   for (const auto &bound : phases) {
     if (!bound->streams.empty()) {
-      active.options->shuffle ? shufflePhase(*bound, random) : runPhase(*bound);
+      random ? shufflePhase(*bound, *random) : runPhase(*bound);
       continue;
     }
     everything.current = &entry;

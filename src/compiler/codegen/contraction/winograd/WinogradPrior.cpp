@@ -11,7 +11,7 @@ namespace lathe {
 namespace {
 
 // A stage more: a fork and a join, and lines that another core wrote last arriving one after the other.
-constexpr double stageCycles = 1500, fromOtherCore = 3; // bytes a cycle
+constexpr double stageCycles = 1500;
 
 /// Register blocks of all chunks of an image. With open extents chunks differ by a tile at most, so that few are less
 /// full than in a schedule for static extents, all but the last of whose chunks are full.
@@ -58,8 +58,8 @@ double predictedCycles(const Target &target, const WinogradPlan &plan, double in
       caches.read(held) * plan.channelTiles() * plan.chunks() * (held > caches.secondLevel * 0.7 ? 1 : 0.3);
   double handed = 0;
   if (plan.staged())
-    handed = threads * stageCycles +
-             plan.points() * plan.tiles() * outVectors * plan.lanes * 4 * (readers - 1) / readers / fromOtherCore;
+    handed = threads * stageCycles + plan.points() * plan.tiles() * outVectors * plan.lanes * 4 * (readers - 1) /
+                                         readers / otherCoreBytesPerCycle;
   double alone =
       input + output + std::max(products, again) + 0.25 * std::min(products, again) + 0.5 * inputAgain + handed;
   // Memory that the slots share decides between numbers of weights, hardly between register blocks of as many weights.
