@@ -134,8 +134,10 @@ public:
     report.cycles = choice->cost;
     report.sequenceCycles = choice->sequence;
     report.choice = textOf(*choice);
-    if (option.teams == 0 && !choice->isSequence())
+    if (option.teams == 0 && !choice->isSequence()) {
       plan.least_stream_slots = leastSlots(*choice);
+      plan.most_stream_slots = slots; // nobody predicts more
+    }
     return std::move(*choice);
   }
 

@@ -69,6 +69,7 @@ TEST(Streams, measuredTimesReplacePredictions) {
   EXPECT_EQ(report.instructions, 4u);
   EXPECT_EQ(report.phases, 1u);
   EXPECT_NE(plan.blocks[0]->instructions[1]->place, -1);
+  EXPECT_EQ(plan.most_stream_slots, 2u);
   // 6000 cycles were measured as 23.6 us. On two slots one after the other 500, 4 times 2.9 us, 500; on teams of one
   // slot 500, twice 3 us and two teams, 500.
   const double unit = 6000 / 23.6;
@@ -150,6 +151,7 @@ TEST(Streams, aNumberOfTeamsIgnoresMeasurements) {
   EXPECT_EQ(report.decision, "");
   EXPECT_EQ(report.measured, 0u);
   EXPECT_EQ(report.instructions, 4u);
+  EXPECT_EQ(plan.most_stream_slots, 0u);
 }
 
 } // namespace

@@ -272,6 +272,7 @@ private:
   void decodeBlocks() {
     check(source.blocks() && source.blocks()->size() > 0, "it has no entry block");
     plan.leastStreamSlots = source.least_stream_slots();
+    plan.mostStreamSlots = source.most_stream_slots();
     for (flatbuffers::uoffset_t i = 0; source.places() && i < source.places()->size(); ++i)
       plan.places.push_back({source.places()->Get(i)->first_slot(), source.places()->Get(i)->slots()});
     plan.blocks.resize(source.blocks()->size());

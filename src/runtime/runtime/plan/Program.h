@@ -201,6 +201,7 @@ struct Plan {
   std::vector<std::vector<uint32_t>> before;
   std::vector<StreamLife> streamLives; // by value that owns bytes, as `live`; empty without phases
   uint32_t leastStreamSlots = 1;       // with fewer slots, instructions run one after the other
+  uint32_t mostStreamSlots = 0;        // the same with more slots; 0: with none
 
   /// True if instruction `first` is done before instruction `second` begins, by the order that the plan guarantees.
   bool precedes(uint32_t first, uint32_t second) const;

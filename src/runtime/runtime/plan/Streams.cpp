@@ -64,7 +64,8 @@ void Context::State::bindPhases() {
   phases.clear();
   const auto planned = static_cast<uint64_t>(std::max(model->plannedThreads(), 1)),
              have = static_cast<uint64_t>(allSlots.slots());
-  if (wholeBatches || !mayStream || have < plan->leastStreamSlots)
+  if (wholeBatches || !mayStream || have < plan->leastStreamSlots ||
+      (plan->mostStreamSlots > 0 && have > plan->mostStreamSlots))
     return;
   bool divides = false; // some phase has several teams, or a team that is not all slots
   for (const Phase &phase : plan->phases) {
