@@ -2,7 +2,6 @@
 
 #include "compile/streams/StreamSearch.h"
 #include "package/Dependences.h"
-#include "schedule/Schedule.h"
 #include "support/Error.h"
 #include "support/archive/RecordArchive.h"
 

@@ -2,13 +2,15 @@
 #pragma once
 
 #include "codegen/space/Prediction.h"
-#include "compile/ScheduleSource.h"
 #include "package/Writer.h"
+#include "schedule/Schedule.h"
+#include "support/BatchOrder.h"
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lathe {
@@ -30,13 +32,15 @@ struct StreamLine {
 /// The line for an instruction with these names, of which the first counts most; nothing if there is none.
 using GivenStreams = std::function<std::optional<StreamLine>(const std::vector<std::string> &names)>;
 
+class ScheduleTask; // compile/ScheduleSource.h
+
 /// What was measured about streams before. Functions may be empty.
 struct MeasuredStreams {
   /// The choice for a plan that was compared with a sequence by running whole packages, as textOf it ("": no choice was
   /// faster), and where that is from in words; nothing: none was compared. `plan`: StreamsReport::plan.
   std::function<std::optional<std::pair<std::string, std::string>>(const std::string &plan)> decision;
   /// Seconds of a kernel on a team: the task's number of threads. Also for kernels that cannot run beside others.
-  MeasuredTimes times;
+  std::function<std::optional<double>(const ScheduleTask &task, const Schedule &schedule, BatchOrder order)> times;
   /// A phase must be predicted, or measured kernel by kernel, to be faster than a sequence by this share.
   double margin = 0.05;
 };

@@ -260,9 +260,8 @@ private:
   void decodeKernels() {
     if (source.kernels())
       for (const fb::Kernel *kernel : *source.kernels()) {
-        double cycles = kernel->predicted_cycles(); // for people: one without meaning is none
-        if (!std::isfinite(cycles) || cycles < 0)
-          cycles = 0;
+        double stated = kernel->predicted_cycles(); // for people: one without meaning is none
+        double cycles = std::isfinite(stated) && stated >= 0 ? stated : 0;
         plan.kernels.push_back({text(kernel->name()), text(kernel->family()), texts(kernel->nodes()),
                                 text(kernel->shapes()), text(kernel->schedule()), extent(kernel->flops(), "0"),
                                 extent(kernel->bytes(), "0"), text(kernel->origin()), cycles});
