@@ -295,9 +295,10 @@ TEST_F(ModelText, AttributesThatNothingReadsAreErrors) {
                               "attributes {nn.family = \"elementwise\", nn.schedule = \"map/2\"}",
                               "attributes {nn.source = \"m.onnx\", nn.producer = \"p\"}")),
             "no error");
-  EXPECT_EQ(error(oneOperator("nn.leaky_relu %x {alhpa = 0.3 : f64}")),
-            "line 3: nn.leaky_relu has no attribute 'alhpa'; it has alpha, nn.reason, nn.in_place and nn.extents "
-            "(did you mean 'alpha'?)");
+  EXPECT_EQ(
+      error(oneOperator("nn.leaky_relu %x {alhpa = 0.3 : f64}")),
+      "line 3: nn.leaky_relu has no attribute 'alhpa'; it has alpha, nn.reason, nn.in_place, nn.part and nn.extents "
+      "(did you mean 'alpha'?)");
   EXPECT_THAT(error(oneOperator("nn.leaky_relu %x {nn.inplace}")), testing::HasSubstr("did you mean 'nn.in_place'?"));
   EXPECT_THAT(error(oneOperator("nn.relu %x {other.alpha = 1}")), testing::HasSubstr("has no attribute 'other.alpha'"));
   EXPECT_THAT(error(oneOperator("nn.relu %x", "{nn.nmae = \"x\"}")),

@@ -87,10 +87,17 @@ class Resources(Cli):
         running = subprocess.Popen([LATHE, "bench", self.package, "--repetitions", "100000000", "--frequency-cap", "2GHz", "--no-store"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + 120
-        while self.caps() != {"2000000"} and running.poll() is None and time.monotonic() < end:
+        while not (self.caps() == {"2000000"} and self.has_loaded(running.pid)) and running.poll() is None and time.monotonic() < end:
             time.sleep(0.01)
         self.assertEqual(self.caps(), {"2000000"})
         return running
+
+    def has_loaded(self, pid):
+        """Whether the process has mapped the package. Before that, it sets each limit once to see whether it can."""
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/maps") as maps:
+                return self.package in maps.read()
+        return False
 
     def test_a_killed_bench_is_undone_by_the_next(self):  # or by a runner that it was just starting
         with self.long_bench() as running:

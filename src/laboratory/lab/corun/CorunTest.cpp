@@ -223,7 +223,7 @@ TEST_F(CorunTest, aCompanionThatGoesWrongIsAnError) {
   CorunMember wrong = half("wrong");
   wrong.outputs = "0123";
   PackageCompanion loaded(wrong, 1);
-  EXPECT_THAT(errorBeside(loaded, [] {}), HasSubstr("the companion wrong: "));
+  EXPECT_THAT(errorBeside(loaded, [] {}), HasSubstr("wrong.lathe: its outputs on "));
   PackageCompanion killed(half("killed"), 1);
   auto kill9 = [] {
     pid_t child = 0;
@@ -231,7 +231,7 @@ TEST_F(CorunTest, aCompanionThatGoesWrongIsAnError) {
     ASSERT_GT(child, 0);
     kill(child, SIGKILL);
   };
-  EXPECT_THAT(errorBeside(killed, kill9), HasSubstr("the companion killed: "));
+  EXPECT_THAT(errorBeside(killed, kill9), HasSubstr("killed.lathe: "));
   EXPECT_EQ(errorBeside(killed, [] {}), ""); // it starts anew
   EXPECT_EQ(errorBeside(killed, [] { fail("the measurement"); }), "the measurement");
   EXPECT_EQ(errorBeside(killed, [] {}), "");
