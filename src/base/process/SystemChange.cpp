@@ -29,7 +29,8 @@ std::string systemText(const std::string &path) {
 }
 
 void writeSystemText(const std::string &path, const std::string &text) {
-  // Nobody may find an empty file of a recorded tree: it is cut after it is written. The system's own files need no cut.
+  // Nobody may find an empty file of a recorded tree: it is cut after it is written. The system's own files need no
+  // cut.
   int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   require(file >= 0, "{}: cannot be written: {}", path, std::strerror(errno));
   std::string line = text + "\n";

@@ -78,8 +78,8 @@ private:
   Line *takeLast(Kind kind, const std::vector<std::string> &nodes);
 };
 
-/// Text of the layouts, fusions and merges that the passes chose, in the form of a schedule file. Leaves out a node name whose
-/// operators have different choices.
+/// Text of the layouts, fusions and merges that the passes chose, in the form of a schedule file. Leaves out a node
+/// name whose operators have different choices.
 std::string graphScheduleText(const std::vector<PipelineReport::Layouts> &layouts,
                               const std::vector<PipelineReport::Fusion> &fusions,
                               const std::vector<PipelineReport::Merge> &merges);

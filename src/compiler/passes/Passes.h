@@ -152,8 +152,8 @@ void recognizeLpNormalize(mlir::ModuleOp module);
 /// Attribute of the slices that mergeConvolutions makes.
 inline constexpr const char *mergedPart = "nn.part";
 /// Merges convolutions that read one value, and agree in kernel, strides, pads, dilations and activation, into one
-/// convolution whose result is cut along its channels: those that `options.mergedInto` names, or where it is empty those
-/// for which that is predicted to be faster by `options.mergeMargin`.
+/// convolution whose result is cut along its channels: those that `options.mergedInto` names, or where it is empty
+/// those for which that is predicted to be faster by `options.mergeMargin`.
 void mergeConvolutions(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 
 /// Chooses the row-major or the blocked layout for every value and inserts the conversions between them.

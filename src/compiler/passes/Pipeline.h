@@ -57,11 +57,12 @@ struct PipelineOptions {
   /// Block sizes of the blocked layout.
   ChannelBlocks channelBlocks;
 
-  /// Convolutions that read one value become one convolution (mergeConvolutions) where its predicted cost times 1 + this
-  /// is below the sum of theirs. Nothing: none do, unless `mergedInto` says so. Both need a level that chooses layouts.
+  /// Convolutions that read one value become one convolution (mergeConvolutions) where its predicted cost times 1 +
+  /// this is below the sum of theirs. Nothing: none do, unless `mergedInto` says so. Both need a level that chooses
+  /// layouts.
   std::optional<double> mergeMargin;
-  /// Function that returns the node whose convolution that of these nodes is merged with, or nothing. If the function is
-  /// given, predictions merge nothing. A merge that is not possible is an Error.
+  /// Function that returns the node whose convolution that of these nodes is merged with, or nothing. If the function
+  /// is given, predictions merge nothing. A merge that is not possible is an Error.
   std::function<std::optional<std::string>(const std::vector<std::string> &nodes)> mergedInto;
 
   bool choosesLayouts() const { return level >= 3 || layout != LayoutChoice::automatic; }

@@ -28,16 +28,16 @@ namespace lathe::predict {
 using KernelFeatures = std::array<double, 8>;
 using NetworkFeatures = std::array<double, 5>;
 
-/// Wait for a byte of a constant of a network as a share of the wait for a byte from memory. `bytes`: what the caches must
-/// hold from run to run for all constants to stay in them. The cost model takes all constants from memory.
+/// Wait for a byte of a constant of a network as a share of the wait for a byte from memory. `bytes`: what the caches
+/// must hold from run to run for all constants to stay in them. The cost model takes all constants from memory.
 double waitShare(double bytes, int threads, const MachineFacts &facts);
 
 /// 1; logarithms of cycles, operations, bytes and threads; the share of the cycles that the bytes would take from
 /// memory; how far the bytes of one thread exceed the cache of one core (logarithm, limited); the logarithm of what
 /// remains of the cycles if those of reading constants become `wait` times as many (waitShare of the network).
 KernelFeatures kernelFeatures(const KernelCost &kernel, int threads, double wait, const MachineFacts &facts);
-/// 1; logarithms of cycles, number of kernels and threads; the share of the kernels' cycles that their bytes would take from
-/// memory.
+/// 1; logarithms of cycles, number of kernels and threads; the share of the kernels' cycles that their bytes would take
+/// from memory.
 NetworkFeatures networkFeatures(double cycles, size_t kernels, double memoryShare, int threads);
 
 /// A score of conformal prediction: how far a prediction was off.

@@ -105,7 +105,8 @@ TEST(Latency, constantsThatStayInCachesAreWaitedForLess) {
     before = wait;
   }
   EXPECT_EQ(waitShare(1e3, 1, facts), 0); // the innermost cache
-  // A kernel that only reads constants from memory takes as long as the caches do; one without constants takes the same.
+  // A kernel that only reads constants from memory takes as long as the caches do; one without constants takes the
+  // same.
   KernelCost kernel{"gemm", 0, 1e6, 1e6 / facts.memoryRate(1), 1e6};
   EXPECT_NEAR(std::exp(kernelFeatures(kernel, 1, 0.25, facts).back()), 1 - 0.95 * 0.75, 1e-9);
   kernel.constantBytes = 0;

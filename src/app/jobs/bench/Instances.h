@@ -1,5 +1,5 @@
-// Times instances of a package that divide its threads and run at the same time: latency of a run, and throughput of all
-// together, in turns with a single instance.
+// Times instances of a package that divide its threads and run at the same time: latency of a run, and throughput of
+// all together, in turns with a single instance.
 #pragma once
 
 #include "jobs/bench/Bench.h"
@@ -34,9 +34,9 @@ struct InstancesBench {
 /// Called once: at the end, or with what was measured when a signal ends the process.
 using InstancesReport = std::function<void(const InstancesBench &bench, bool finished)>;
 
-/// Does a job that has BenchJob::instances. Stops at a size with mistrusted outputs. Returns false if there was one, and
-/// if outputs of an instance were wrong or its runs too few. Throws Error for a number of instances that does not divide
-/// the threads.
+/// Does a job that has BenchJob::instances. Stops at a size with mistrusted outputs. Returns false if there was one,
+/// and if outputs of an instance were wrong or its runs too few. Throws Error for a number of instances that does not
+/// divide the threads.
 bool benchInstances(const BenchJob &job, const InstancesReport &report);
 
 } // namespace lathe::jobs

@@ -45,17 +45,17 @@ struct StreamChoice {
 /// Share by which a predicted cost must be better before kernels run beside each other, or convolutions become one.
 inline constexpr double streamMargin = 0.05;
 
-/// Chooses streams for `slots` slots. `teams` = 0: divides the slots in several ways and takes a phase only if its
-/// cost times 1 + `margin` is below that of its items one after the other; also gives an item alone fewer slots, if that
-/// cost times 1 + `margin` is below its cost on all of them. The whole must save a fifth of `margin`. `teams` >= 2: every phase has as many teams,
-/// as equal as the slots allow, and is taken wherever items can run beside each other.
+/// Chooses streams for `slots` slots. `teams` = 0: divides the slots in several ways and takes a phase only if its cost
+/// times 1 + `margin` is below that of its items one after the other; also gives an item alone fewer slots, if that
+/// cost times 1 + `margin` is below its cost on all of them. The whole must save a fifth of `margin`. `teams` >= 2:
+/// every phase has as many teams, as equal as the slots allow, and is taken wherever items can run beside each other.
 StreamChoice searchStreams(const std::vector<StreamItem> &items, uint32_t slots, const StreamCosts &costs,
                            uint32_t teams = 0, double margin = streamMargin);
 
 /// All items in their order, one after the other on all slots.
 StreamChoice sequenceOf(const std::vector<StreamItem> &items);
-/// The choice as text for records of measurements: "stream/1" and, in order, the number of each item, with "@first+count"
-/// if it is not on all slots.
+/// The choice as text for records of measurements: "stream/1" and, in order, the number of each item, with
+/// "@first+count" if it is not on all slots.
 std::string textOf(const StreamChoice &choice);
 /// Reads the text of a choice, with its costs; nothing if it is none for these items and slots: an item is missing or
 /// before one that it needs, or slots are too many.

@@ -65,8 +65,8 @@ struct StreamFacts {
 };
 
 /// Gives the instructions of the plan's entry block places and waits, and changes their order as far as their operands
-/// allow. Lines that are `given` decide if there are any; else a decision by measurements; else the search. The last two
-/// only if `option` asks for it.
+/// allow. Lines that are `given` decide if there are any; else a decision by measurements; else the search. The last
+/// two only if `option` asks for it.
 StreamsReport placeStreams(plan::PlanT &plan, const GivenStreams &given, const StreamsOption &option, int threads,
                            const StreamFacts &facts, const MeasuredStreams &measured);
 

@@ -287,8 +287,8 @@ private:
   LayoutCosts costs;
   Operations convs;
 
-  /// False for one of several convolutions of a node, as those of a transposed one: a line of a schedule file would name
-  /// them all.
+  /// False for one of several convolutions of a node, as those of a transposed one: a line of a schedule file would
+  /// name them all.
   bool isOnlyOne(const Branch &branch) const {
     const std::string node = branch.node();
     return node.empty() || llvm::count_if(convs, [&](mlir::Operation *conv) {

@@ -48,8 +48,8 @@ struct MeasureOptions {
   double sampleSeconds = 0.15;           // a candidate is timed for about this many seconds
   double precisionWanted = 0.01;         // timing ends when three samples are within this share of the smallest sample
   /// What runs without end while candidates are timed, and the CPUs to which the runner is bound then; null: candidates
-  /// run alone. No timing is cut short in company: it lasts until PackageCompanion::leastRuns runs of the companion have
-  /// ended within the timed runs, for sampleSeconds at least and companySeconds at most. A candidate with fewer is
+  /// run alone. No timing is cut short in company: it lasts until PackageCompanion::leastRuns runs of the companion
+  /// have ended within the timed runs, for sampleSeconds at least and companySeconds at most. A candidate with fewer is
   /// mistrusted.
   std::shared_ptr<lab::PackageCompanion> beside;
   NumberList cpus;

@@ -1,4 +1,5 @@
-// Runs packages without end at the same time, for `lathe corun` and `lathe bench --instances`. Speaks JSON lines with lab/corun/CorunProcess.h:
+// Runs packages without end at the same time, for `lathe corun` and `lathe bench --instances`. Speaks JSON lines with
+// lab/corun/CorunProcess.h:
 //
 //   hello   as in the runner protocol
 //   load    "members": each with "package", "inputs" (.npy file by name), "instances" (lists of CPUs, one a slot), "streams",
