@@ -127,6 +127,32 @@ json instancesJson(const InstancesAtSize &size) {
   return document;
 }
 
+/// What is said of a whole measurement, at its end.
+std::string endText(const auto &bench) {
+  return (bench.resources.empty() ? "" : "resources: " + bench.resources + "\n") +
+         "outputs: " + bench.verification.text + "\n" + bench.kept;
+}
+
+/// The document of a measurement, one size or several, each of which `toJson` describes.
+json documentOf(const auto &bench, const BenchJob &job, bool finished, const auto &toJson) {
+  const auto &last = bench.sizes.back();
+  if (bench.isMistrusted())
+    return {{"model", job.model.model}, {"inputs", last.inputs}, {"mistrusted", last.mistrust}};
+  json document = bench.several ? json{{"sizes", json::array()}} : toJson(last);
+  if (bench.several)
+    for (const auto &size : bench.sizes)
+      document["sizes"].push_back(toJson(size));
+  document.update({{"model", job.model.model},
+                   {"target", bench.target},
+                   {"threads", bench.threads},
+                   {"verified", bench.verification.verified},
+                   {"verification", bench.verification.text},
+                   {"finished", finished}});
+  if (!bench.resources.empty())
+    document.update({{"resources", bench.resources}, {"held", bench.held}});
+  return document;
+}
+
 } // namespace
 
 std::string instancesText(const InstancesBench &bench, const BenchJob &job, const TableStyle &style) {
@@ -144,27 +170,13 @@ std::string instancesText(const InstancesBench &bench, const BenchJob &job, cons
   text += startsText(last.result, "throughput: inputs of all instances / inputs of a single one", ratio);
   for (const InstancesAtSize &size : bench.sizes)
     text += instancesNotes(size);
-  return text + (bench.resources.empty() ? "" : "resources: " + bench.resources + "\n") +
-         "outputs: " + bench.verification.text + "\n" + bench.kept;
+  return text + endText(bench);
 }
 
 json instancesJson(const InstancesBench &bench, const BenchJob &job, bool finished) {
-  const InstancesAtSize &last = bench.sizes.back();
-  if (bench.isMistrusted())
-    return {{"model", job.model.model}, {"inputs", last.inputs}, {"mistrusted", last.mistrust}};
-  json document = bench.several ? json{{"sizes", json::array()}} : instancesJson(last);
-  if (bench.several)
-    for (const InstancesAtSize &size : bench.sizes)
-      document["sizes"].push_back(instancesJson(size));
-  document.update({{"model", job.model.model},
-                   {"target", bench.target},
-                   {"threads", bench.threads},
-                   {"cpus", numberListText(bench.cpus)},
-                   {"verified", bench.verification.verified},
-                   {"verification", bench.verification.text},
-                   {"finished", finished}});
-  if (!bench.resources.empty())
-    document.update({{"resources", bench.resources}, {"held", bench.held}});
+  json document = documentOf(bench, job, finished, [](const InstancesAtSize &size) { return instancesJson(size); });
+  if (!bench.isMistrusted())
+    document["cpus"] = numberListText(bench.cpus);
   return document;
 }
 
@@ -177,28 +189,11 @@ std::string benchText(const Bench &bench, const BenchJob &job, const TableStyle 
   std::string runs = bench.several ? "" : ", " + counted(int64_t(first.wall.count), "run");
   return fmt::format("{} ({}), {}{}, {}\n", printable(job.model.model), printable(what),
                      counted(bench.threads, "thread"), runs, bench.target) +
-         (bench.several ? sizesTable(bench.sizes, style) : oneText(first, style)) +
-         (bench.resources.empty() ? "" : "resources: " + bench.resources + "\n") +
-         "outputs: " + bench.verification.text + "\n" + bench.kept;
+         (bench.several ? sizesTable(bench.sizes, style) : oneText(first, style)) + endText(bench);
 }
 
 json benchJson(const Bench &bench, const BenchJob &job, bool finished) {
-  const BenchedSize &last = bench.sizes.back();
-  if (bench.isMistrusted())
-    return {{"model", job.model.model}, {"inputs", last.inputs}, {"mistrusted", last.mistrust}};
-  json document = bench.several ? json{{"sizes", json::array()}} : sizeJson(last);
-  if (bench.several)
-    for (const BenchedSize &size : bench.sizes)
-      document["sizes"].push_back(sizeJson(size));
-  document.update({{"model", job.model.model},
-                   {"target", bench.target},
-                   {"threads", bench.threads},
-                   {"verified", bench.verification.verified},
-                   {"verification", bench.verification.text},
-                   {"finished", finished}});
-  if (!bench.resources.empty())
-    document.update({{"resources", bench.resources}, {"held", bench.held}});
-  return document;
+  return documentOf(bench, job, finished, sizeJson);
 }
 
 } // namespace lathe::cli
